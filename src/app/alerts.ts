@@ -3,9 +3,9 @@ import type { Daemon } from "../app.ts";
 import { askAll, askOnceAtATime } from "../console/ask.ts";
 import type { AskedDeps } from "../console/deps.ts";
 import { conditionsOf } from "../console/status.ts";
+import { maintenanceUntil } from "../operator/maintenance.ts";
 import { type AlertParts, alertPlaces, senderOf } from "./alert-places.ts";
 import { daemonView } from "./console.ts";
-import { maintenanceUntil } from "./maintenance.ts";
 import { startLoop } from "./side-work.ts";
 
 /**

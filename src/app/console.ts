@@ -23,12 +23,11 @@ import { countOpenTasks } from "../ledger/operator/tasks.ts";
 import { findRestored } from "../ledger/restored/restore.ts";
 import { isWorkerThere, listWorkers } from "../ledger/workers/roster.ts";
 import type { CountedPurpose, ServiceView } from "../operator/service-columns.ts";
+import { readOrphaned } from "../operator/things/orphaned.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { createActs } from "./acts/acts.ts";
+import { createActs } from "./acts/create-acts.ts";
 import { CallMeter, estimateBacklog } from "./call-use.ts";
 import { endingSecrets, exceededLimitsOf } from "./limits.ts";
-import { maintenanceUntil } from "./maintenance.ts";
-import { readOrphaned } from "./orphaned.ts";
 import { listUntaken } from "./own-conditions.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { openService } from "./service.ts";
@@ -64,11 +63,8 @@ export async function openConsole(
     service: (counts) => serviceViewOf(daemon, clock, meter, counts),
     records: {
       pool,
+      config,
       queues: daemon.queues,
-      tankLimits: config.refills,
-      get facilityIdByCode() {
-        return config.facilityIdByCode;
-      },
       acts: createActs({
         ...{
           pool,
@@ -78,13 +74,6 @@ export async function openConsole(
         },
         withService: (work) => withServiceOf(daemon, clock, logger, work),
       }),
-      connectors: config.connectors.map(({ name }) => name),
-      get alertPlaces() {
-        return config.alerts.to.map(({ name }) => name);
-      },
-      maintenanceUntil: (now) => maintenanceUntil(config.alerts, now),
-      doesParkedBlock: config.lanes.parkedBlocks,
-      isTraced: config.tracing !== undefined,
     },
     metrics,
     logger,
@@ -152,7 +141,7 @@ export function ledgerView(
     counts: () => readCounts(pool),
     refills: refillOverviewOf(pool, config.refills, clock),
     waiting: () => listWaitingCodes(pool),
-    orphaned: () => readOrphaned(pool, config),
+    orphaned: () => readOrphaned({ pool, config }),
     attention: () => readAttention(pool, config.lanes.parkedBlocks),
     takers: () =>
       findTakers(

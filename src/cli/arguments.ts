@@ -3,6 +3,9 @@ import { formatDuration, parseDuration } from "../core/duration.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { formatId, type IdKind, parseId } from "../ledger/ids.ts";
 
+/** Where a simulated service listens unless another port is given. */
+export const SIMULATOR_PORT = 4711;
+
 /** Parses a whole number of at least `least`, for commander. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {

@@ -10,6 +10,9 @@ const atLeast = z.int().min(1).default(5).describe("Of fewer within the hour not
 const within = duration("How long before its end.").prefault("30d");
 
 /** In a stage for this long an order is old, unless the configuration says. */
+/** How old the last backup of a ledger may be that Cryobridge keeps itself: a night's that failed is known before the next one. */
+export const BACKUP_AGE = "36h";
+
 const OLD_AFTER = {
   received: "4h",
   submitting: "4h",
@@ -39,7 +42,7 @@ const OWN_RULES = {
   secretExpiring: { within },
   backupOld: {
     above: duration(
-      "How old the last backup may be. Unless set, 36h where Cryobridge keeps the ledger itself, else any age.",
+      `How old the last backup may be. Unless set, ${BACKUP_AGE} where Cryobridge keeps the ledger itself, else any age.`,
       { min: "1m" },
     ).optional(),
   },

@@ -49,9 +49,12 @@ export const address = z
   })
   .describe("An address, or a network such as 10.1.0.0/16.");
 
+/** Where senders connect unless the file says another place; the port is the one that IANA registers for HL7. */
+export const MLLP_ADDRESS = { host: "127.0.0.1", port: 2575 } as const;
+
 const listen = section({
-  host: host("Address to listen on; 0.0.0.0 for all of this machine's.").default("127.0.0.1"),
-  port: z.int().min(0).max(65_535).default(2575).describe("TCP port; 0 takes any free one."),
+  host: host("Address to listen on; 0.0.0.0 for all of this machine's.").default(MLLP_ADDRESS.host),
+  port: z.int().min(0).max(65_535).default(MLLP_ADDRESS.port).describe("TCP port; 0 takes any free one."),
   allow: z
     .array(address)
     .default([])

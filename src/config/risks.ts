@@ -2,7 +2,7 @@ import { isLoopbackHost } from "../core/address-list.ts";
 import { areExceptions, readExceptions } from "../core/proxy-exceptions.ts";
 import type { Finding } from "./folder-rules.ts";
 import type { Path } from "./problems.ts";
-import { connectorsOf, servicePeers, subjectRiskFindings } from "./rules.ts";
+import { connectorsOf, isReachedByOthers, servicePeers, subjectRiskFindings } from "./rules.ts";
 import { isCredential } from "./scalars.ts";
 import { fileSchema } from "./schema.ts";
 import { childOf, heldValues, valueAt } from "./schema-at.ts";
@@ -124,13 +124,8 @@ function isPlainHttp(value: unknown, path: Path): boolean {
 function openListenerFindings(value: unknown): Finding[] {
   return connectorsOf(value).flatMap(({ connector, path }): Finding[] => {
     if (childOf(connector, "type") !== "mllp") return [];
-    const host = valueAt(connector, ["listen", "host"]);
-    if (
-      typeof host !== "string" ||
-      isLoopbackHost(host) ||
-      valueAt(connector, ["listen", "tls"]) !== undefined
-    )
-      return [];
+    const hasTls = valueAt(connector, ["listen", "tls"]) !== undefined;
+    if (hasTls || !isReachedByOthers(valueAt(connector, ["listen", "host"]))) return [];
     const message =
       "other machines send to this port without TLS; set listen.tls, and listen.allow for who may connect";
     return [{ path: [...path, "listen", "host"], message }];
@@ -139,12 +134,10 @@ function openListenerFindings(value: unknown): Finding[] {
 
 /** The console speaks plain HTTP: its token, and what it shows, can be read on the way. */
 function plainConsoleFindings(value: unknown): Finding[] {
-  const path = ["console", "host"];
-  const host = valueAt(value, path);
-  if (typeof host !== "string" || isLoopbackHost(host)) return [];
+  if (!isReachedByOthers(valueAt(value, ["console", "host"]))) return [];
   const message =
     "other machines reach the console over plain HTTP, on which its token can be read; leave it at 127.0.0.1 and put a proxy with TLS on this machine before it (console.trustedProxies), or keep others from the port, as a container does that publishes it to its host alone";
-  return [{ path, message }];
+  return [{ path: ["console", "host"], message }];
 }
 
 function urlAt(value: unknown, path: Path): URL | undefined {

@@ -158,12 +158,16 @@ function timeFindings(value: unknown): Finding[] {
   return findings;
 }
 
+/** Whether other machines can reach what listens at this host. */
+export function isReachedByOthers(host: unknown): boolean {
+  return typeof host === "string" && !isLoopbackHost(host);
+}
+
 function consoleFindings(value: unknown): Finding[] {
-  const host = valueAt(value, ["console", "host"]);
   const token = valueAt(value, ["console", "token"]) ?? undefined;
   const users = valueAt(value, ["console", "users"]) ?? {};
   const hasUsers = token !== undefined || Object.keys(users).length > 0;
-  if (typeof host !== "string" || isLoopbackHost(host) || hasUsers) return [];
+  if (hasUsers || !isReachedByOthers(valueAt(value, ["console", "host"]))) return [];
   const message = `other machines can reach this address, so console.token or console.users is needed; expected token: \${CONSOLE_TOKEN}`;
   return [{ path: ["console", "host"], message }];
 }

@@ -48,11 +48,14 @@ const postgresQueue = z.strictObject({
   backend: z.literal("postgres").describe("The ledger's own PostgreSQL server."),
 });
 
+/** Where the console listens unless the file says another place. */
+export const CONSOLE_ADDRESS = { host: "127.0.0.1", port: 8088 } as const;
+
 const consoleSection = z.strictObject({
   host: host(
     "Address to listen on. Other machines need a host name or address of this one, and then a token.",
-  ).default("127.0.0.1"),
-  port: z.int().min(0).max(65_535).default(8088).describe("TCP port; 0 takes any free one."),
+  ).default(CONSOLE_ADDRESS.host),
+  port: z.int().min(0).max(65_535).default(CONSOLE_ADDRESS.port).describe("TCP port; 0 takes any free one."),
   token: secret(
     `Token of a user called operator, who may act, and of programs; at least 16 characters; write it as \${NAME}.`,
     16,

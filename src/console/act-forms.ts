@@ -1,14 +1,14 @@
 import { type Problem, problemSentence } from "../core/failures.ts";
 import { formatId, parseId } from "../ledger/ids.ts";
 import type { Acted } from "../operator/acts.ts";
-import type { Filters, List } from "../operator/listing.ts";
+import type { Filters, List } from "../operator/list.ts";
 import { counted, countsInWords } from "../operator/text.ts";
 import { type ActWords, type DeclaredAct, refusalOf, type Thing } from "../operator/thing.ts";
 import { actForm } from "./components.ts";
 import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { Page } from "./layout.ts";
-import { filterValues, placeOf } from "./listing.ts";
+import { filterValues, type ListPage, placeOf } from "./list-page.ts";
 import { withCommands } from "./page-of-command.ts";
 import type { Section } from "./sections.ts";
 import type { Notice } from "./session.ts";
@@ -150,16 +150,22 @@ function idOf<Row, Found extends Row>({ kind, numberOf }: Thing<Row, Found>) {
 }
 
 /** The box by which a record of a list is chosen. */
-export function chooseBox(id: string): Html {
+function chooseBox(id: string): Html {
   return html`<input id="choose-${id}" type="checkbox" name="id" value="${id}" aria-label="Choose ${id}">`;
 }
 
-/** A form around a list with boxes: what can be done with those chosen, or with all that the list's filter finds. */
+/** A list with boxes in a form: what can be done with those chosen, or with all that the list's filter finds. */
 export function chooseForm<Row, Found extends Row>(
-  { path, acts }: Thing<Row, Found>,
-  list: Html,
-  { formToken, query }: Visit,
+  thing: Thing<Row, Found>,
+  { rows, table }: Pick<ListPage<Row, Filters>, "rows" | "table">,
+  visit: Visit,
+  options: { readonly nothing?: string } = {},
 ): Html {
+  const { path, acts, kind, numberOf } = thing;
+  const box = (row: Row) => chooseBox(formatId(kind, numberOf(row)));
+  const list = table({ ...options, ...beforeRows("choose", box, visit) });
+  if (!visit.mayAct || rows.length === 0) return list;
+  const { formToken, query } = visit;
   const buttons = Object.entries(acts).map(
     ([name, { many, button }]) =>
       many && html`<button class="small outline" name="act" value="${name}">${button}…</button>`,

@@ -3,7 +3,6 @@ import { type Condition, condition } from "../core/condition.ts";
 import { Failure } from "../core/failures.ts";
 import { LATE, LEDGER_WITHIN_MS, within } from "../core/within.ts";
 import { asRefusal } from "../ledger/database-failures.ts";
-import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { AskedDeps } from "./deps.ts";
 
 /**
@@ -130,11 +129,6 @@ export async function askAll(deps: AskedDeps, further: readonly Further[] = []):
 function askOne<Name extends Question>(deps: AskedDeps, name: Name): Promise<Answers[Name] | undefined> {
   const question = deps[name] as (() => Promise<Answers[Name]>) | undefined;
   return ask(deps, question, `the ledger did not answer: ${QUESTIONS[name]}`);
-}
-
-/** What waits of connectors that aren't configured. */
-export function askOrphaned(deps: AskedDeps): Promise<readonly Orphaned[] | undefined> {
-  return askOne(deps, "orphaned");
 }
 
 /**

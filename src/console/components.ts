@@ -27,7 +27,7 @@ export function listTable<Row>(
   viewer: Viewer,
   options: {
     /** What stands in place of an empty list. */
-    readonly nothing: string;
+    readonly nothing: Content;
     /** Stands before each row, such as a box to choose it by; its title is for those who don't see it. */
     readonly before?: { readonly title: string; readonly cell: (row: Row) => Content };
   },

@@ -1,17 +1,15 @@
-import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Condition } from "../core/condition.ts";
 import type { Logger } from "../core/logger.ts";
 import type { JobQueues } from "../jobs/queues.ts";
-import type { TankLimits } from "../jobs/refills/tanks.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { LedgerAttention } from "../ledger/operator/still-orders.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
-import type { Acts } from "../operator/acts.ts";
 import type { ServiceView } from "../operator/service-columns.ts";
+import type { ActPlace } from "../operator/thing.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
 import type { Metrics } from "./metrics.ts";
 import type { DaemonConnector } from "./status-document.ts";
@@ -70,24 +68,9 @@ export interface ConsoleUser {
 }
 
 /** The ledger's records, for the pages, and what a person does to them. */
-export interface Records {
-  readonly pool: pg.Pool;
-  readonly acts: Acts;
+export interface Records extends ActPlace {
   /** What BullMQ has; undefined where this daemon works nothing off. */
   readonly queues: Pick<JobQueues, "counts" | "list"> | undefined;
-  /** Undefined when no refills are followed. */
-  readonly tankLimits: TankLimits | undefined;
-  readonly facilityIdByCode: ReadonlyMap<string, number>;
-  /** Names of the connectors that are configured. */
-  readonly connectors: readonly string[];
-  /** Names of the places that alerts are sent to; nothing is watched where there is none. */
-  readonly alertPlaces: readonly string[];
-  /** Until when maintenance was declared that is in force at a moment, during which no alert is announced. */
-  readonly maintenanceUntil: (now: Date) => Date | undefined;
-  /** Whether a parked order keeps later ones of its subject back (`lanes.parkedBlocks`). */
-  readonly doesParkedBlock: boolean;
-  /** Whether traces of orders are made (`tracing`). */
-  readonly isTraced: boolean;
 }
 
 /** Where the console listens and who may look. */

@@ -5,6 +5,7 @@ import type { Thing } from "../operator/thing.ts";
 import { TEST_PLACES } from "../operator/things/alerts.ts";
 import { MESSAGES } from "../operator/things/messages.ts";
 import { ORDERS } from "../operator/things/orders.ts";
+import { MOVE } from "../operator/things/orphaned.ts";
 import { QUEUE_ACTS } from "../operator/things/queues.ts";
 import { RELEASE_AFTER_RESTORE } from "../operator/things/restored.ts";
 import { RESULTS } from "../operator/things/results.ts";
@@ -69,6 +70,7 @@ function buttonsOf<Row, Found extends Row>({ acts, details, path }: Thing<Row, F
 const BUTTONS: readonly Pressed[] = [
   { words: "orders show", flag: "--show-phi", name: "Show the patient's data" },
   ...[siteButton(RELEASE_AFTER_RESTORE, "/orders"), siteButton(RELEASE, "/messages")],
+  siteButton(MOVE, "/queue", { from: "", to: "" }),
   ...[siteButton(TEST_PLACES, "/alerts"), siteButton(RELOAD, "/workers")],
   ...QUEUE_NAMES.map((queue) => siteButton(QUEUE_ACTS.resume, "/queue", { queue }, queue)),
 ];

@@ -1,8 +1,9 @@
 import type { Clock } from "../core/clock.ts";
 import { type Activity, findLastMessages, joinActivity, readActivity } from "../ledger/operator/activity.ts";
 import type { ConnectorView } from "../operator/connector-columns.ts";
+import { connectorNames, type Place, type SiteSettings } from "../operator/place.ts";
 import { ask, once } from "./ask.ts";
-import type { ConsoleDeps, Records } from "./deps.ts";
+import type { ConsoleDeps } from "./deps.ts";
 import type { Status } from "./status-document.ts";
 
 /** What came and went lately; undefined for what the ledger does not answer. */
@@ -20,7 +21,7 @@ const DAY_LASTS_MS = MINUTE_MS;
 /** Gives what reads the traffic: the last hour and the hour of the clock each time, those of the day before it once a minute. */
 export function watchTraffic(
   deps: Pick<ConsoleDeps, "logger" | "clock">,
-  { pool, connectors }: Pick<Records, "pool" | "connectors">,
+  { pool, config }: Pick<Place, "pool"> & { readonly config: Pick<SiteSettings, "connectors"> },
 ): () => Promise<Traffic> {
   const { clock } = deps;
   const WARNING = "what came and went could not be read";
@@ -28,7 +29,7 @@ export function watchTraffic(
   const readHour = once(() => readActivity(pool, spanOf(clock, 60, MINUTE_MS)));
   const readPast = once(() => readActivity(pool, spanBefore(clock, 23, HOUR_MS)));
   const readPresent = once(() => readActivity(pool, spanOf(clock, 1, HOUR_MS)));
-  const readLastMessages = once(() => findLastMessages(pool, connectors));
+  const readLastMessages = once(() => findLastMessages(pool, connectorNames(config)));
   let past:
     | {
         readonly readAt: number;

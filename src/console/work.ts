@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { asFailure } from "../core/failures.ts";
+import { within } from "../core/within.ts";
 import type { ConsoleDeps } from "./deps.ts";
 import { html } from "./html.ts";
 import type { Page } from "./layout.ts";
@@ -69,9 +70,7 @@ export function addWorkPage(site: Site, { logger, clock }: Pick<ConsoleDeps, "lo
       .then((notice) => {
         begun.notice = notice;
       });
-    const isWaitedFor = new AbortController();
-    await Promise.race([ended, clock.sleep(SHORT_MS, isWaitedFor.signal).catch(() => undefined)]);
-    isWaitedFor.abort();
+    await within(ended, SHORT_MS, clock);
     const { notice } = begun;
     if (notice === undefined) return { to: `${PATH}/${id}` };
     return { to: work.back, notice };

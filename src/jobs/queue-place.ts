@@ -34,12 +34,9 @@ function redisPlace({ settings: { url, sentinels, cluster } }: RedisBackend): st
     nodes.map(({ host, port }) => `${host}:${port}`).join(", ");
   if (cluster) return listed(cluster);
   if (sentinels) return `${sentinels.master} (sentinels ${listed(sentinels.nodes)})`;
-  const { hostname, port, pathname } = URL.parse(url?.reveal() ?? DEFAULT_URL) ?? {};
-  return hostname ? `${hostname}:${port || DEFAULT_PORT}` : pathname;
+  const { host, pathname } = URL.parse(url?.reveal() ?? "") ?? {};
+  return host || pathname;
 }
-
-const DEFAULT_PORT = 6379;
-const DEFAULT_URL = `redis://127.0.0.1:${DEFAULT_PORT}`;
 
 /** A setting of the server under which jobs may get lost, and how to change it. */
 export interface QueueRisk {
@@ -167,7 +164,8 @@ const LONGEST_PAUSE_MS = 1_000;
 
 function openRedis({ settings, ca }: RedisBackend, onReply: (error: Error) => void): Redis | Cluster {
   const { sentinels, cluster, username } = settings;
-  const [url, password] = [settings.url?.reveal() ?? DEFAULT_URL, settings.password?.reveal()];
+  // One of sentinels, cluster and url is there (`src/config/rules.ts`).
+  const [url, password] = [settings.url?.reveal() ?? "", settings.password?.reveal()];
   const tls = settings.tls || url.startsWith("rediss:");
   const trusted = ca === undefined ? {} : { ca };
   const options = {

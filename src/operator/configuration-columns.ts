@@ -13,9 +13,6 @@ export function withConfiguration(workers: readonly WorkerView[]): ConfiguredWor
   );
 }
 
-/** How the configuration of workers stands. */
-export const CONFIGURATIONS = ["configuration", "Configuration"] as const;
-
 /** How the configuration of a worker stands. */
 export const CONFIGURATION_COLUMNS: readonly Column<ConfiguredWorker>[] = [
   { key: "id", title: "worker", value: ({ id }) => `w${id}` },

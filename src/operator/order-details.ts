@@ -1,4 +1,3 @@
-import type pg from "pg";
 import type { AtService } from "../core/failures.ts";
 import { DONE } from "../core/order-control.ts";
 import { isTerminal } from "../core/order-state.ts";
@@ -27,7 +26,9 @@ import { isWorkerThere } from "../ledger/workers/roster.ts";
 import { findRush, findServicePause } from "../ledger/workers/service-pause.ts";
 import type { ShownCall } from "./calls.ts";
 import type { Column } from "./column.ts";
+import type { ListPlace } from "./list.ts";
 import { type ListedOrder, ORDER_COLUMNS } from "./order-columns.ts";
+import type { SiteSettings } from "./place.ts";
 import { clean, counted } from "./text.ts";
 import { describeEvent } from "./timeline.ts";
 import { localTime } from "./times.ts";
@@ -52,17 +53,9 @@ interface OrderDetails {
   readonly traceId: string | undefined;
 }
 
-interface DetailsOptions extends Omit<WaitingPlace, "pool"> {
-  /** Whether traces are made (`tracing` of the configuration). */
-  readonly isTraced: boolean;
-}
-
 /** Reads all that is known of an order. */
-export async function readOrderDetails(
-  pool: pg.Pool,
-  order: LedgerOrder,
-  options: DetailsOptions,
-): Promise<OrderDetails> {
+export async function readOrderDetails(place: WaitingPlace, order: LedgerOrder): Promise<OrderDetails> {
+  const { pool, config } = place;
   const { id, messageId } = order;
   const [message, bodies, answers, requests, tasks, events, deliveries, [{ around } = {}], instanceCode] =
     await Promise.all([
@@ -73,8 +66,8 @@ export async function readOrderDetails(
       listOrderTasks(pool, id),
       listEvents(pool, id),
       listOrderDeliveries(pool, id),
-      withSurroundings({ pool, ...options }, [order]),
-      options.isTraced ? findInstanceCode(pool) : undefined,
+      withSurroundings(place, [order]),
+      config.tracing && findInstanceCode(pool),
     ]);
   const why = around && whyWaiting(order, { ...around, atService: foundAtService(events) })?.full;
   const traceId = instanceCode && traceOf(instanceCode, id).traceId;
@@ -201,11 +194,8 @@ export function hintForControl(
 }
 
 /** Where it is asked what orders wait for. */
-export interface WaitingPlace {
-  readonly pool: pg.Pool;
-  readonly nowMs: number;
-  /** `lanes.parkedBlocks` of the configuration. */
-  readonly doesParkedBlock: boolean;
+interface WaitingPlace extends Pick<ListPlace, "pool" | "nowMs"> {
+  readonly config: Pick<SiteSettings, "lanes"> & Partial<Pick<SiteSettings, "tracing">>;
 }
 
 /** What holds orders up right now, whichever they are. */
@@ -225,12 +215,12 @@ export async function withSurroundings<Order extends LedgerOrder>(
   place: WaitingPlace,
   orders: readonly Order[],
 ): Promise<readonly (Order & Pick<ListedOrder, "around">)[]> {
-  const { pool, doesParkedBlock } = place;
+  const { pool, config } = place;
   if (orders.every(({ state }) => isTerminal(state))) return orders;
   const waiting = orders.filter(({ state }) => state === "received").map(({ id }) => id);
   const [site, laneHolders, movers] = await Promise.all([
     findStanding(place),
-    findLaneHolders(pool, waiting, doesParkedBlock),
+    findLaneHolders(pool, waiting, config.lanes.parkedBlocks),
     findMovers(pool, waiting),
   ]);
   return orders.map((order) => ({

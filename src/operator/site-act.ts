@@ -1,6 +1,7 @@
 import type { FailureCode } from "../core/failures.ts";
 import type { Act } from "../ledger/operator/audit.ts";
 import type { Viewer } from "./column.ts";
+import type { Place } from "./place.ts";
 import type { ActPlace, ActWords } from "./thing.ts";
 
 // What a person does to something that is no record: a queue, a daemon, or the whole site. Declared once, as acts on records are.
@@ -11,8 +12,6 @@ export type TheSite = Readonly<Record<string, never>>;
 /** Where something is done to a site, and for whom. */
 export interface SitePlace extends ActPlace {
   readonly viewer: Viewer;
-  /** Names of the connectors that are configured. */
-  readonly connectors: readonly string[];
   /** Called after each record, where it is done to many. */
   readonly onEach: () => void;
 }
@@ -48,7 +47,9 @@ export interface SiteAct<On extends object = TheSite> extends ActWords<On> {
   /** What a person should know before it is done, as things stand: the command asks, the console's form says it. Nothing where nothing is lost. */
   readonly warnings?: (place: Pick<SitePlace, "pool">) => Promise<readonly string[]>;
   /** What an act on many records would be done to: the console says so before it, and shows how far it is. */
-  readonly many?: (place: Pick<SitePlace, "pool">, on: On) => Promise<Meant>;
+  readonly many?: (place: Place, on: On) => Promise<Meant>;
+  /** Whether the command asks, too, by the title of that. */
+  readonly isAsked?: boolean;
   /** @throws Failure CLI_USAGE, CLI_NOT_FOUND, CLI_NOT_APPLICABLE */
   readonly act: (place: SitePlace, by: Act, on: On) => Promise<Outcome>;
 }

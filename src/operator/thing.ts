@@ -2,15 +2,16 @@ import type pg from "pg";
 import { Failure } from "../core/failures.ts";
 import type { IdKind } from "../ledger/ids.ts";
 import type { Act } from "../ledger/operator/audit.ts";
+import type { LedgerOrder } from "../ledger/orders/row.ts";
 import type { Acted, Acts, Run } from "./acts.ts";
 import type { Viewer } from "./column.ts";
-import type { Details, DetailsPlace } from "./details.ts";
+import type { Details } from "./parts.ts";
+import type { Place } from "./place.ts";
 
 // What people see of one record and can do to it is declared once: the command line and the console are two renderers of it.
 
 /** Where something is done to records. */
-export interface ActPlace {
-  readonly pool: pg.Pool;
+export interface ActPlace extends Place {
   readonly acts: Acts;
 }
 
@@ -56,9 +57,32 @@ export interface DeclaredAct<Row, Given = undefined> extends ActWords<Row> {
   readonly input?: Input<Row>;
   /** How the console does it to many records of its list; absent where it doesn't. */
   readonly many?: Many<Row>;
+  readonly ofOrder?: OfOrder<Row>;
   /** Whether a record, as it stands, has a use for it. */
   readonly suits: (row: Row, acts: Acts) => boolean;
   readonly start: (place: ActPlace, by: Act, given: Given) => Promise<Run<Row>> | Run<Row>;
+}
+
+/** An act on all records that belong to an order: an option of its command, and a form on the page of the order. */
+export interface OfOrder<Row> {
+  readonly option: string;
+  readonly help: string;
+  readonly button: string;
+  readonly explains: string;
+  readonly list: (pool: pg.Pool, order: LedgerOrder) => Promise<readonly Row[]>;
+  /** What is said where there are none. */
+  readonly nothing: (order: LedgerOrder) => string;
+}
+
+/** Those records. @throws Failure CLI_NOT_APPLICABLE where there are none */
+export async function getOfOrder<Row>(
+  { list, nothing }: OfOrder<Row>,
+  pool: pg.Pool,
+  order: LedgerOrder,
+): Promise<readonly Row[]> {
+  const found = await list(pool, order);
+  if (found.length > 0) return found;
+  throw new Failure("CLI_NOT_APPLICABLE", nothing(order));
 }
 
 interface Many<Row> {
@@ -93,9 +117,9 @@ export interface Thing<Row, Found extends Row = Row> {
   readonly describe?: (row: Row) => string;
   readonly details?: {
     readonly help: string;
-    readonly read: (place: DetailsPlace, row: Found, viewer: Viewer, part?: DetailsPart) => Promise<Details>;
+    readonly read: (place: Place, row: Found, viewer: Viewer, part?: DetailsPart) => Promise<Details>;
     /** What is written down where its patients' data are shown; absent where it has none. */
-    readonly seen?: (place: DetailsPlace, row: Found) => Promise<readonly string[]> | readonly string[];
+    readonly seen?: (place: Place, row: Found) => Promise<readonly string[]> | readonly string[];
   };
   /** By the last word of their paths in the console. */
   readonly acts: Readonly<Record<string, DeclaredAct<Row, never>>>;

@@ -25,9 +25,6 @@ export function standingOf({
   return isLeader ? "leads" : "works";
 }
 
-/** Stands in place of a list of none. */
-export const NO_WORKER = "No daemon works with this ledger.";
-
 /** A daemon that works with the ledger, or did. */
 export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
   { key: "id", title: "id", value: ({ id }) => `w${id}` },

@@ -24,10 +24,11 @@ export type InventorySettings = Section["inventory"];
 /** How the service is reached, and what the site knows of the points that the specification leaves open. */
 export interface ServiceSettings
   extends Omit<
-    Section,
-    | ("auth" | "externalAuth" | "ca" | "words")
-    | ("surface" | "subjects" | "subjectRequires" | "polling" | "reconcile" | "allowInsecure")
-  > {
+      Section,
+      | ("auth" | "externalAuth" | "ca" | "words")
+      | ("surface" | "subjects" | "subjectRequires" | "polling" | "reconcile" | "allowInsecure")
+    >,
+    Partial<CallLimits> {
   readonly auth: ServiceAuth;
   /**
    * Another credential for calls of the external surface, and for whatever lies below `/api/v1/external`; `auth` when
@@ -40,21 +41,24 @@ export interface ServiceSettings
   readonly ca?: string | undefined;
   /** The proxy through which the service and its token endpoint are reached; directly when absent. */
   readonly proxy?: ProxySettings | undefined;
-  /** Longest pause by `Retry-After` after which a read is tried again by itself, ms. Default 5 s. */
-  readonly longestPauseMs?: number | undefined;
-  /** Largest answer that is read, bytes. Default 8 MiB. */
-  readonly maxBodyBytes?: number | undefined;
 }
 
-/** The same as calls use it. */
-export interface CallSettings extends Omit<ServiceSettings, "words"> {
-  readonly words: ServiceWords;
+/** What no site sets, but who calls the service for something of its own. */
+interface CallLimits {
+  /** Longest pause by `Retry-After` after which a read is tried again by itself, ms. */
   readonly longestPauseMs: number;
+  /** Largest answer that is read, bytes. */
   readonly maxBodyBytes: number;
+}
+
+const USUAL_LIMITS: CallLimits = { longestPauseMs: 5_000, maxBodyBytes: 8 * 1024 * 1024 };
+
+/** The same as calls use it. */
+export interface CallSettings extends Omit<ServiceSettings, "words" | keyof CallLimits>, CallLimits {
+  readonly words: ServiceWords;
 }
 
 /** @returns the settings as calls use them */
 export function callSettings(given: ServiceSettings): CallSettings {
-  const { words, longestPauseMs = 5_000, maxBodyBytes = 8 * 1024 * 1024 } = given;
-  return { ...given, words: toServiceWords(words), longestPauseMs, maxBodyBytes };
+  return { ...USUAL_LIMITS, ...given, words: toServiceWords(given.words) };
 }

@@ -76,7 +76,7 @@ describe("orders cancel", () => {
       expect(result.text).toContain("CANCEL_NOT_OFFERED");
       // Whoever asked is a person and knows it, so nobody else is asked.
       expect((await lab.cli(["tasks"])).stdout).toBe(
-        "No task is open. What else needs a person: cryobridge status\n",
+        "No task is open. What else needs a person: `cryobridge status`\n",
       );
       const { stdout: shown } = await lab.cli(["orders", "show", "o1", "--json"]);
       expect(JSON.parse(shown).orders[0]).toMatchObject({ state: "submitted", orderControls: [] });
@@ -128,7 +128,7 @@ describe("tasks", () => {
       expect({ status, stdout }).toEqual({ status: 0, stdout: "✓ k1 is done\n" });
       expect((await lab.cli(["tasks", "done", "k1"])).status).toBe(1);
       expect((await lab.cli(["tasks"])).stdout).toBe(
-        "No task is open. What else needs a person: cryobridge status\n",
+        "No task is open. What else needs a person: `cryobridge status`\n",
       );
       expect((await lab.cli(["orders", "show", "o1"])).stdout).toContain("has done task k1: told the clinic");
     }));

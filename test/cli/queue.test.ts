@@ -35,8 +35,8 @@ describe("queue list", () => {
       const { status, stdout } = await cli(["queue"]);
       expect(status).toBe(0);
       expect(stdout).toContain("No daemon works on this ledger right now.");
-      expect(stdout).toMatch(/^ *submit +2 +1 +0 +0 +none$/m);
-      expect(stdout).toMatch(/^ *deliver +3 +1 +0 +1 +none$/m);
+      expect(stdout).toMatch(/^ *submit +2 +1 +0 +0 +none +Orders go to the service$/m);
+      expect(stdout).toMatch(/^ *deliver +3 +1 +0 +1 +none +Results go to the lab$/m);
       expect(stdout).toMatch(
         /^ *o2 +C-2 +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused; no daemon works on this ledger$/m,
       );
@@ -46,6 +46,14 @@ describe("queue list", () => {
       for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
     });
   });
+
+  it("says of each kind where nothing waits", () =>
+    withLab(async ({ cli }) => {
+      const { stdout } = await cli(["queue"]);
+      expect(stdout).toMatch(/^Orders that wait\n {2}No order waits\.$/m);
+      expect(stdout).toMatch(/^Results that the lab doesn't have\n {2}The lab has all results\.$/m);
+      expect(stdout).not.toContain("not configured");
+    }));
 
   it("shows as one line the orders that wait for others of their subjects, whichever those are", async () => {
     await withLab(async ({ cli, take, pool }) => {

@@ -118,4 +118,12 @@ describe("refills tanks", () => {
         isOverdue: true,
       });
     }));
+
+  it("is cut and refuses facilities as other lists are and do", () =>
+    withRefills(async ({ cli }) => {
+      const first = JSON.parse((await cli(["refills", "tanks", "--limit", "1", "--json"])).stdout);
+      expect([first.tanks.length, first.hasMore]).toEqual([1, true]);
+      const unknown = await cli(["refills", "tanks", "--facility", "SOUTH"]);
+      expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining("--facility SOUTH")]);
+    }));
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fields, printDetails, table } from "../../src/cli/output/details.ts";
 import { printList } from "../../src/cli/output/list.ts";
+import { fields, printDetails, table } from "../../src/cli/output/print-parts.ts";
 import { renderFields, renderTable } from "../../src/cli/output/table.ts";
 import type { Session } from "../../src/cli/session.ts";
 import { systemClock } from "../../src/core/clock.ts";

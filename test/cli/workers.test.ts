@@ -29,6 +29,22 @@ describe("cryobridge workers", () => {
       expect((await cli(["workers"])).stdout).toMatch(/stand-in.*silent/);
     }));
 
+  it("names the mistakes of a file that a daemon did not take over, as the console does", () =>
+    withLab(async ({ cli, pool }) => {
+      const { leave } = await standIn(pool);
+      const problems = ["a.yaml:1: twice", "a.yaml:2: unknown"];
+      const since = "2026-03-01T09:00:00.000Z";
+      await pool.query("update workers set configuration = $1", [
+        JSON.stringify({ file: "/etc/a.yaml", since, changed: [], restart: [], problems }),
+      ]);
+      const { stdout } = await cli(["workers"]);
+      expect(stdout).toMatch(
+        /^Mistake in the file: a\.yaml:1: twice\nMistake in the file: a\.yaml:2: unknown$/m,
+      );
+      expect(stdout).toMatch(/^Configuration\n.*\n.* 2 mistakes +What was read last/m);
+      await leave();
+    }));
+
   it("asks a daemon to stop, by its name or its id, and keeps who did and why", () =>
     withLab(async ({ cli, pool }) => {
       const { id, leave } = await standIn(pool);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { maintenanceUntil } from "../../src/app/maintenance.ts";
 import { alertsSchema } from "../../src/config/alerts-schema.ts";
 import { withAbsolutePaths } from "../../src/config/schema-at.ts";
 import { ALERT_KINDS } from "../../src/core/condition-kinds.ts";
+import { maintenanceUntil } from "../../src/operator/maintenance.ts";
 
 const alertsOf = (given: unknown) =>
   alertsSchema.parse(withAbsolutePaths(alertsSchema, given, "/etc/cryobridge"));

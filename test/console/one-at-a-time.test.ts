@@ -74,7 +74,10 @@ test("a ledger that hangs is asked for its traffic once, however often the overv
   withLedger(async ({ pool }) => {
     // Each answer is late at once.
     const clock: Clock = { ...systemClock, sleep: async () => {} };
-    const readTraffic = watchTraffic({ logger: silent, clock }, { pool, connectors: ["bench"] });
+    const readTraffic = watchTraffic(
+      { logger: silent, clock },
+      { pool, config: { connectors: [{ name: "bench" }] as never } },
+    );
     const locker = await pool.connect();
     try {
       await locker.query("begin; lock table messages in access exclusive mode");

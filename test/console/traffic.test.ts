@@ -53,7 +53,10 @@ it("the counts of the day are never behind those of the last hour", () =>
   withLab(async ({ pool, take }) => {
     // Not a moment passes, and the hours before this one are read once.
     const clock: Clock = { ...systemClock, monotonic: () => 0 };
-    const readTraffic = watchTraffic({ logger: silent, clock }, { pool, connectors: ["bench"] });
+    const readTraffic = watchTraffic(
+      { logger: silent, clock },
+      { pool, config: { connectors: [{ name: "bench" }] as never } },
+    );
     for (const number of [1, 2]) {
       await take("bench", [csvMessage(number)]);
       const { hour, day } = await readTraffic();

@@ -122,11 +122,10 @@ describe.concurrent("a service that forgets what is cancelled", () => {
       );
     };
     const lost = await missing("LOST");
-    const { why } = await readOrderDetails(site.pool, lost, {
-      nowMs: Date.now(),
-      doesParkedBlock: false,
-      isTraced: false,
-    });
+    const { why } = await readOrderDetails(
+      { pool: site.pool, nowMs: Date.now(), config: { lanes: { parkedBlocks: false } } },
+      lost,
+    );
     expect(why).toContain(`\`cryobridge orders resolve o${lost.id} --request-id N\``);
     expect(why).toContain(`\`cryobridge orders discard o${lost.id} --reason TEXT\``);
     expect(await discardOrder(site.pool, lost, { actor: "kim" })).toBe("reason wanted");

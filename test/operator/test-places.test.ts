@@ -17,7 +17,7 @@ async function linesOf(query: () => Promise<never>): Promise<readonly string[]> 
     acts: { testAlerts: async () => [{ place: "hook", failure: undefined }] } as unknown as Acts,
     pool: { query } as unknown as pg.Pool,
     viewer: { clock, mayShowPhi: false },
-    ...{ connectors: [], onEach: () => {} },
+    ...{ config: undefined as never, onEach: () => {} },
   };
   const { isDone, lines } = await TEST_PLACES.act(place, { actor: "ops" }, {});
   expect(isDone).toBe(true);

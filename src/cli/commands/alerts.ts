@@ -1,17 +1,15 @@
 import { Argument, type Command, Option } from "commander";
-import { maintenanceUntil } from "../../app/maintenance.ts";
 import { ALERT_KINDS } from "../../core/condition-kinds.ts";
-import { listSilences } from "../../ledger/alerts/silences.ts";
-import { describeMaintenance, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
+import { describeMaintenance } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
+import { SILENCE_LIST } from "../../operator/lists/silences.ts";
+import { maintenanceUntil } from "../../operator/maintenance.ts";
 import { ALERTS, SILENCE, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
-import { durationWithin, textOr, wholeNumber } from "../arguments.ts";
-import { withLedger } from "../open.ts";
-import { printList } from "../output/list.ts";
-import { defineList } from "../output/listing.ts";
-import { type Cli, type Session, toAction } from "../session.ts";
-import { defineSiteAct } from "../site-acts.ts";
-import { defineAct } from "../things.ts";
+import { durationWithin, textOr } from "../arguments.ts";
+import { defineList } from "../list-command.ts";
+import { defineAct } from "../record-commands.ts";
+import type { Cli } from "../session.ts";
+import { defineSiteAct } from "../site-act-commands.ts";
 
 const KINDS = ALERT_KINDS.join(", ");
 
@@ -35,22 +33,10 @@ export function define(alerts: Command, cli: Cli): void {
     ],
     on: (asked, what) => ({ what, forMs: asked.for as number }),
   });
-  alerts
-    .command("silences")
-    .description("List what is silenced right now.")
-    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
-    .addHelpText("after", "\nExample:\n  cryobridge alerts silences")
-    .action(toAction(cli, list));
+  defineList(alerts, cli, SILENCE_LIST, { name: "silences", examples: ["cryobridge alerts silences"] });
   defineAct(alerts, cli, SILENCES, SILENCES.acts.end, { argument: "s…" });
   defineSiteAct(alerts.command("test"), cli, TEST_PLACES, {
     options: [new Option("--to <name>", "this place alone")],
     on: ({ to }) => ({ place: to as string | undefined }),
   });
-}
-
-const SILENCE_LIST = { key: "silences", columns: SILENCE_COLUMNS, nothing: "Nothing is silenced." };
-
-async function list(session: Session, { limit }: { readonly limit: number }): Promise<undefined> {
-  const rows = await withLedger(session, ({ pool }) => listSilences(pool, limit + 1));
-  printList(session, SILENCE_LIST, rows, limit);
 }

@@ -4,8 +4,8 @@ import { type AuditChain, verifyAudit } from "../../ledger/operator/audit-chain.
 import { auditNoteFile, findNoteFault } from "../../ledger/operator/audit-note.ts";
 import { AUDIT_LIST } from "../../operator/lists/audit.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
+import { defineList } from "../list-command.ts";
 import { withLedger } from "../open.ts";
-import { defineList } from "../output/listing.ts";
 import { withProgress } from "../output/progress.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 

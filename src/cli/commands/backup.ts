@@ -9,8 +9,8 @@ import { recordAudit } from "../../ledger/operator/audit.ts";
 import { duration } from "../arguments.ts";
 import { withLedger } from "../open.ts";
 import { withProgress } from "../output/progress.ts";
+import type { ActOptions } from "../record-commands.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import type { ActOptions } from "../things.ts";
 
 /** `cryobridge backup`. */
 export function define(command: Command, cli: Cli): void {

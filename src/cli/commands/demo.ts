@@ -11,6 +11,7 @@ import { startDaemon } from "../../app.ts";
 import { type Config, isFolderConnector } from "../../config/config.ts";
 import { directoriesOf } from "../../config/connector-schema.ts";
 import { loadConfig } from "../../config/load.ts";
+import { CONSOLE_ADDRESS } from "../../config/schema.ts";
 import { problemSentence } from "../../core/failures.ts";
 import { LogTarget } from "../../core/log-target.ts";
 import { createLogger, LOG_END_MS } from "../../core/logger.ts";
@@ -24,12 +25,12 @@ import { withSurroundings } from "../../operator/order-details.ts";
 import { clean, counted } from "../../operator/text.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
-import { duration, positiveNumber, wholeNumber } from "../arguments.ts";
+import { duration, positiveNumber, SIMULATOR_PORT, wholeNumber } from "../arguments.ts";
 import { prepareFolder } from "../demo/folder.ts";
 import { type LedgerView, listUnfinished, readLedger } from "../demo/progress.ts";
 import { dropSample, listSamples, playStaff, type Sample, writeConfiguration } from "../demo/samples.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { placeOf } from "../output/listing.ts";
+import { placeOf } from "../list-command.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge demo`: what `npm start` runs. */
@@ -46,13 +47,13 @@ export function define(command: Command, cli: Cli): void {
       "--port <n>",
       "port of the console; 0 or a taken one gives any free one",
       wholeNumber(0, 65_535),
-      8088,
+      CONSOLE_ADDRESS.port,
     )
     .option(
       "--simulator-port <n>",
       "port of the simulated service; 0 or a taken one gives any free one",
       wholeNumber(0, 65_535),
-      4711,
+      SIMULATOR_PORT,
     )
     .option("--speed <x>", "how much faster than the clock staff and devices live", positiveNumber, 60)
     .option("--dir <folder>", "where everything is put; what an earlier demo left is removed first", "demo")

@@ -6,10 +6,10 @@ import { FILE_LIST } from "../../operator/lists/files.ts";
 import { notFound } from "../../operator/thing.ts";
 import { FILES } from "../../operator/things/files.ts";
 import { wholeNumber } from "../arguments.ts";
+import { defineList } from "../list-command.ts";
 import type { OpenSite } from "../open.ts";
-import { defineList } from "../output/listing.ts";
+import { defineShow, getNamed } from "../record-commands.ts";
 import type { Cli } from "../session.ts";
-import { defineShow, getNamed } from "../things.ts";
 
 /** `cryobridge files …`. */
 export function define(files: Command, cli: Cli): void {

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { MLLP_ADDRESS } from "../../config/connector-schema.ts";
 import { Failure, shownProblem } from "../../core/failures.ts";
 import { counted, countsInWords, problemLines } from "../../operator/text.ts";
 import { wholeNumber } from "../arguments.ts";
@@ -77,7 +78,12 @@ export function define(hl7: Command, cli: Cli): void {
       "Receive messages by MLLP, print and acknowledge each; a batch is answered by one batch. For trying out a sender; keeps nothing.",
     )
     .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--port <n>", "port to listen on; 0 takes any free one", wholeNumber(0, 65_535), 2575)
+    .option(
+      "--port <n>",
+      "port to listen on; 0 takes any free one",
+      wholeNumber(0, 65_535),
+      MLLP_ADDRESS.port,
+    )
     .addOption(
       new Option("--answer <code>", "what to answer where the sender wants an answer")
         .choices(["AA", "AE", "AR"])

@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
+import { MLLP_ADDRESS } from "../../config/connector-schema.ts";
+import { CONSOLE_ADDRESS } from "../../config/schema.ts";
 import { serviceSchema } from "../../config/service-schema.ts";
 import { codeOf, Failure } from "../../core/failures.ts";
 import { makeFolders } from "../../core/make-folders.ts";
@@ -57,7 +59,7 @@ export function define(command: Command, cli: Cli): void {
       "--results <host:port>",
       "with --type mllp: where the lab's system takes results; a folder unless given",
     )
-    .option("--port <n>", "port of the console", wholeNumber(0, 65_535), 8088)
+    .option("--port <n>", "port of the console", wholeNumber(0, 65_535), CONSOLE_ADDRESS.port)
     .option("-y, --yes", "ask nothing that has a usual answer")
     .option("--force", "overwrite files")
     .addHelpText(
@@ -179,15 +181,14 @@ async function askMllp({ listen, results }: InitOptions, questions: Questions): 
     parsePeer(text) ? undefined : "expected HOST:PORT, such as 0.0.0.0:2575";
   const there = await questions.ask({
     ...{ text: "Where does the lab's system connect?", flag: "--listen HOST:PORT", trouble },
-    ...{ given: listen, usual: "127.0.0.1:2575" },
+    ...{ given: listen, usual: `${MLLP_ADDRESS.host}:${MLLP_ADDRESS.port}` },
   });
   const back = await questions.ask({
     text: "Where does it take results? HOST:PORT, or none for files in a folder:",
     ...{ flag: "--results HOST:PORT", given: results, usual: "none" },
     trouble: (text) => (text === "none" ? undefined : trouble(text)),
   });
-  const usual = { host: "127.0.0.1", port: 2575 };
-  return { listen: parsePeer(there ?? "") ?? usual, results: parsePeer(back ?? "") };
+  return { listen: parsePeer(there ?? "") ?? MLLP_ADDRESS, results: parsePeer(back ?? "") };
 }
 
 function isType(text: string): text is ConnectorType {

@@ -13,7 +13,10 @@ import { type ListOptions, readLabList } from "./inventory/lab-list.ts";
 import { printInventory } from "./inventory/output.ts";
 import { beside, readContainers, readPlaces, readSubjects } from "./inventory/service-list.ts";
 
-/** `cryobridge inventory FILE`. */
+/**
+ * `cryobridge inventory FILE`. The console has no page of it: all of a lab's list would go through a browser, and the calls for a whole
+ * facility out of the daemon's hands; who compares runs this beside the daemon, within its limits, and passes the page of `--html` on.
+ */
 export function define(command: Command, cli: Cli): void {
   command
     .argument("<file>", "the lab's list, a CSV file; - is standard input")

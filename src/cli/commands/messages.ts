@@ -1,17 +1,17 @@
 import { type Command, Option } from "commander";
-import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
+import type { WaitingCode } from "../../ledger/messages/waiting.ts";
 import type { ReleaseFilter } from "../../operator/acts.ts";
 import { MESSAGE_LIST } from "../../operator/lists/messages.ts";
-import { WAITING_COLUMNS, whatFor } from "../../operator/message-columns.ts";
+import { WAITING_LIST } from "../../operator/lists/waiting.ts";
+import { whatFor } from "../../operator/message-columns.ts";
 import { clean } from "../../operator/text.ts";
 import { MESSAGES } from "../../operator/things/messages.ts";
 import { RELEASE } from "../../operator/things/waiting.ts";
-import { readConfig, requireConnector, withLedger } from "../open.ts";
-import { printList } from "../output/list.ts";
-import { defineList } from "../output/listing.ts";
-import { type Cli, type Session, toAction } from "../session.ts";
-import { defineSiteAct } from "../site-acts.ts";
-import { defineAct, defineShow } from "../things.ts";
+import { defineList } from "../list-command.ts";
+import { readConfig, requireConnector } from "../open.ts";
+import { defineAct, defineShow } from "../record-commands.ts";
+import type { Cli } from "../session.ts";
+import { defineSiteAct } from "../site-act-commands.ts";
 
 /** `cryobridge messages …`. */
 export function define(messages: Command, cli: Cli): void {
@@ -21,11 +21,12 @@ export function define(messages: Command, cli: Cli): void {
   const argument = "such as m12";
   defineShow(messages, cli, MESSAGES, { argument, examples: ["cryobridge messages show m12 --show-phi"] });
   defineAct(messages, cli, MESSAGES, MESSAGES.acts.replay, { argument });
-  messages
-    .command("waiting")
-    .description("List the codes that messages wait for because no table has them, and how many wait.")
-    .addHelpText("after", "\nExample:\n  cryobridge messages waiting --json")
-    .action(toAction(cli, listWaiting));
+  defineList(messages, cli, WAITING_LIST, {
+    ...{ name: "waiting", examples: ["cryobridge messages waiting --json"] },
+    afterShown: (session, codes) => {
+      for (const each of codes) if (each.hint !== undefined) session.note(hintLine(each));
+    },
+  });
   defineSiteAct(messages.command("release"), cli, RELEASE, {
     options: [
       new Option("--code <code>", "only what waits for this facility or operation code"),
@@ -39,17 +40,6 @@ export function define(messages: Command, cli: Cli): void {
     },
   });
   defineAct(messages, cli, MESSAGES, MESSAGES.acts.discard, { argument });
-}
-
-/** `messages waiting`: the codes that messages wait for. */
-async function listWaiting(session: Session): Promise<undefined> {
-  const codes = await withLedger(session, ({ pool }) => listWaitingCodes(pool));
-  printList(
-    session,
-    { key: "waiting", columns: WAITING_COLUMNS, nothing: "No message waits for a code." },
-    codes,
-  );
-  for (const each of codes) if (each.hint !== undefined) session.note(hintLine(each));
 }
 
 /** What to do about one code of one connector. */

@@ -5,7 +5,7 @@ import { formatId } from "../../ledger/ids.ts";
 import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { FoundAtService } from "../../operator/acts.ts";
-import { isNarrowedBy } from "../../operator/listing.ts";
+import { isNarrowedBy } from "../../operator/list.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
 import { withSurroundings } from "../../operator/order-details.ts";
@@ -14,14 +14,14 @@ import { ORDERS } from "../../operator/things/orders.ts";
 import { RELEASE_AFTER_RESTORE } from "../../operator/things/restored.ts";
 import { orderStates, wholeNumber } from "../arguments.ts";
 import { askDaemon } from "../ask-daemon.ts";
+import { defineList, placeOf } from "../list-command.ts";
 import { findNamedOrders, getNamedOrder, inMessage, MOST_FOUND } from "../named-orders.ts";
 import { type OpenSite, readConfig, recordShown, withLedger } from "../open.ts";
-import { detailsJson, printSections } from "../output/details.ts";
 import { ListWriter } from "../output/list.ts";
-import { defineList, placeOf } from "../output/listing.ts";
+import { detailsJson, printSections } from "../output/print-parts.ts";
+import { type ActParticulars, defineAct, readSections } from "../record-commands.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { defineSiteAct } from "../site-acts.ts";
-import { type ActParticulars, defineAct, readSections } from "../things.ts";
+import { defineSiteAct } from "../site-act-commands.ts";
 
 /** `cryobridge orders …`. */
 export function define(orders: Command, cli: Cli): void {

@@ -1,36 +1,24 @@
-import { Argument, type Command } from "commander";
-import { readOrphaned } from "../../app/orphaned.ts";
-import { hintForOrphaned } from "../../console/attention/orphaned.ts";
+import { Argument, type Command, Option } from "commander";
 import { Failure } from "../../core/failures.ts";
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
 import type { DeliveryDetails } from "../../ledger/operator/views.ts";
-import {
-  HANDED_OVER,
-  JOB_COLUMNS,
-  NO_DAEMON,
-  nameJobs,
-  OPEN_DELIVERIES,
-  ORPHANED,
-  QUEUE_COLUMNS,
-  WAITING_ORDERS,
-} from "../../operator/queue-columns.ts";
-import { listJobs, readQueueOverview } from "../../operator/queue-overview.ts";
+import { JOB_COLUMNS, listJobs, nameJobs } from "../../operator/job-columns.ts";
+import { readQueueOverview } from "../../operator/overviews/queue.ts";
+import { MOVE } from "../../operator/things/orphaned.ts";
 import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
+import { placeOf } from "../list-command.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { type OpenSite, withLedger, withQueues } from "../open.ts";
-import { printDetails, table } from "../output/details.ts";
 import { failureJson } from "../output/failure.ts";
-import { groupedTable } from "../output/groups.ts";
-import { placeOf } from "../output/listing.ts";
+import { printDetails, printOverview, table } from "../output/print-parts.ts";
+import { defineAct, getNamed, readSections, requireId } from "../record-commands.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { defineSiteAct } from "../site-acts.ts";
-import { defineAct, getNamed, readSections, requireId } from "../things.ts";
+import { defineSiteAct } from "../site-act-commands.ts";
 import { showOrders } from "./orders.ts";
-import { moveResultsOf } from "./queue-act.ts";
 
 /** `cryobridge queue …`. */
 export function define(queue: Command, cli: Cli): void {
@@ -58,17 +46,13 @@ export function define(queue: Command, cli: Cli): void {
   });
   defineAct(queue, cli, RESULTS, RESULTS.acts.retry, ofResults("retry"));
   defineAct(queue, cli, RESULTS, RESULTS.acts.drop, ofResults("discard"));
-  queue
-    .command("move")
-    .description(
-      "Send the results of a connector that is no longer configured through another one of its type, and those of its orders later as well.",
-    )
-    .requiredOption("--from <connector>", "the name that is gone")
-    .requiredOption("--to <connector>", "one that is configured")
-    .option("--reason <text>", "why, for the audit")
-    .option("-y, --yes", "don't ask")
-    .addHelpText("after", "\nExample:\n  cryobridge queue move --from lims --to lims-new")
-    .action(toAction(cli, moveResultsOf));
+  defineSiteAct(queue.command("move"), cli, MOVE, {
+    options: [
+      new Option("--from <connector>", "the name that is gone").makeOptionMandatory(),
+      new Option("--to <connector>", "one that is configured").makeOptionMandatory(),
+    ],
+    on: ({ from, to }) => ({ from: from as string, to: to as string }),
+  });
   for (const [name, act] of Object.entries(QUEUE_ACTS)) {
     const argument = new Argument("<queue>", "submit, track or deliver").argParser(oneOf(QUEUE_NAMES));
     const on = (_asked: object, queue: string) => ({ queue: queue as QueueName });
@@ -86,33 +70,12 @@ async function list(
   { limit }: Watching & { readonly limit: number },
 ): Promise<ExitStatus | undefined> {
   const { pool, config } = await site.open();
-  const { isDaemonThere, queues, waiting, deliveries, orphaned, jobs } = await readQueueOverview(
-    placeOf({ pool, config }, session),
-    {
-      askQueues: (work) => site.askQueues(work),
-      orphaned: () => readOrphaned(pool, config),
-      ...{ rows: session.isJson ? limit : Math.max(limit, MOST_ROWS), jobs: limit },
-    },
-  );
-  const failure = jobs instanceof Failure ? jobs : undefined;
-  printDetails(
-    session,
-    [],
-    [
-      {
-        json: { isDaemonRunning: isDaemonThere },
-        lines: isDaemonThere ? [] : [session.paint("yellow", NO_DAEMON)],
-      },
-      table(["queues", "Queues"], QUEUE_COLUMNS, queues, session),
-      groupedTable({ ...WAITING_ORDERS, limit }, waiting, session),
-      groupedTable({ ...OPEN_DELIVERIES, limit }, deliveries, session),
-      table([ORPHANED.key, ORPHANED.title], ORPHANED.columns, orphaned, session),
-      { json: {}, lines: orphaned.map(hintForOrphaned) },
-      jobs instanceof Failure
-        ? { json: { jobs: null, error: failureJson(jobs) }, lines: [] }
-        : groupedTable({ ...HANDED_OVER, limit }, jobs ?? [], session),
-    ],
-  );
+  const overview = await readQueueOverview(placeOf({ pool, config }, session), session, {
+    askQueues: (work) => site.askQueues(work),
+    ...{ rows: session.isJson ? limit : Math.max(limit, MOST_ROWS), limit },
+  });
+  const { failure } = overview;
+  printOverview(session, overview, failure && { error: failureJson(failure) });
   if (!failure) return undefined;
   session.note(`\n${failure.message} (${failure.code})\n  ${failure.hint}`);
   return exitStatusOf(failure.code);
@@ -132,7 +95,7 @@ async function show(session: Session, word: string): Promise<undefined> {
       const message = `no order, delivery or job ${word}; finished jobs are not kept`;
       throw new Failure("CLI_NOT_FOUND", { message, hint: "`cryobridge queue list` shows what there is." });
     }
-    const named = await nameJobs(jobs, { pool: site.pool, facilityIdByCode: site.config.facilityIdByCode });
+    const named = await nameJobs(jobs, site);
     printDetails(session, [], [table(["jobs", "Jobs in BullMQ"], JOB_COLUMNS, named, session)]);
   });
 }

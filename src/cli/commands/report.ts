@@ -6,13 +6,13 @@ import {
   reportCsv,
   reportJson,
   reportNote,
-  reportParts,
+  reportOverview,
   reportTitle,
-} from "../../operator/report-columns.ts";
+} from "../../operator/overviews/report.ts";
 import { type NamedPeriod, parsePeriod } from "../../operator/report-period.ts";
 import { withLedger } from "../open.ts";
-import { printSections, table } from "../output/details.ts";
 import { type FormOptions, requireOneForm } from "../output/form.ts";
+import { printOverview } from "../output/print-parts.ts";
 import { type Act, type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge report …`. */
@@ -47,10 +47,6 @@ function showReport(kind: NamedPeriod["kind"]): Act {
 }
 
 function print(period: NamedPeriod, report: Report, session: Session): void {
-  const heading = [session.paint("bold", reportTitle(period)), reportNote(period)];
-  if (report.orders.length + report.refusals.length === 0) heading.push("", "Nothing came in.");
-  const sections = reportParts(report, ({ key, title, columns, rows }) =>
-    table([key, title], columns, rows, session),
-  );
-  printSections(session, heading, sections);
+  session.lines([session.paint("bold", reportTitle(period)), reportNote(period), ""]);
+  printOverview(session, reportOverview(report, session));
 }

@@ -11,8 +11,8 @@ import { counted } from "../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { hasLedger, readConfig, withLedger } from "../open.ts";
 import { withProgress } from "../output/progress.ts";
+import { type ActOptions, confirm } from "../record-commands.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { type ActOptions, confirm } from "../things.ts";
 
 /** `cryobridge restore`. */
 export function define(command: Command, cli: Cli): void {

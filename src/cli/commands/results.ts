@@ -3,13 +3,13 @@ import { Failure } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { type DeliveryDetails, findDeliveriesByName } from "../../ledger/operator/views.ts";
 import { RESULT_LIST } from "../../operator/lists/results.ts";
-import { notFound } from "../../operator/thing.ts";
-import { listSent, RESULTS } from "../../operator/things/results.ts";
+import { getOfOrder, notFound } from "../../operator/thing.ts";
+import { RESULTS } from "../../operator/things/results.ts";
+import { defineList } from "../list-command.ts";
 import { getNamedOrder } from "../named-orders.ts";
 import type { OpenSite } from "../open.ts";
-import { defineList } from "../output/listing.ts";
+import { defineAct, defineShow, getNamed } from "../record-commands.ts";
 import type { Cli } from "../session.ts";
-import { defineAct, defineShow, getNamed } from "../things.ts";
 
 /** `cryobridge results …`. */
 export function define(results: Command, cli: Cli): void {
@@ -21,19 +21,14 @@ export function define(results: Command, cli: Cli): void {
   });
   const named = { argument: "such as d4, or the name of its file", find: getResult };
   defineShow(results, cli, RESULTS, { ...named, examples: ["cryobridge results show d4 --show-phi"] });
-  defineAct(results, cli, RESULTS, RESULTS.acts.resend, {
+  const { resend } = RESULTS.acts;
+  const { ofOrder } = resend;
+  defineAct(results, cli, RESULTS, resend, {
     ...named,
     choose: {
-      option: new Option(
-        "--order <id>",
-        "all that was sent about this order: o17, its order number, or a label",
-      ),
+      option: new Option(ofOrder.option, ofOrder.help),
       what: "name results, or an order with --order",
-      records: async (site, word: string) => {
-        const sent = await listSent(site.pool, await getNamedOrder(site, word));
-        if (sent.length > 0) return sent;
-        throw new Failure("CLI_NOT_APPLICABLE", `nothing was sent about order ${word} yet`);
-      },
+      records: async (site, word: string) => getOfOrder(ofOrder, site.pool, await getNamedOrder(site, word)),
     },
   });
 }

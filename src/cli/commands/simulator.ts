@@ -18,7 +18,7 @@ import {
   scriptSchema,
 } from "../../simulator/options.ts";
 import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
-import { oneOf, positiveNumber, wholeNumber } from "../arguments.ts";
+import { oneOf, positiveNumber, SIMULATOR_PORT, wholeNumber } from "../arguments.ts";
 import { untilStopped } from "../io.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
@@ -32,7 +32,7 @@ Example:
 /** `cryobridge simulator`. */
 export function define(command: Command, cli: Cli): void {
   command
-    .option("--port <n>", "port to listen on; 0 takes any free one", wholeNumber(0, 65_535), 4711)
+    .option("--port <n>", "port to listen on; 0 takes any free one", wholeNumber(0, 65_535), SIMULATOR_PORT)
     .option(
       "--host <address>",
       "address to listen on; who reaches it may play staff and device, so only on a network that you trust",

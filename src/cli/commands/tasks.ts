@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { TASK_LIST } from "../../operator/lists/tasks.ts";
 import { TASKS } from "../../operator/things/tasks.ts";
-import { defineList } from "../output/listing.ts";
+import { defineList } from "../list-command.ts";
+import { defineAct } from "../record-commands.ts";
 import type { Cli } from "../session.ts";
-import { defineAct } from "../things.ts";
 
 /** `cryobridge tasks …`. */
 export function define(tasks: Command, cli: Cli): void {

@@ -5,15 +5,15 @@ import { listConnectors, type Traffic, watchTraffic } from "../../console/traffi
 import { listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import { type Column, cellText, detailTexts } from "../../operator/column.ts";
 import { CONNECTOR_COLUMNS, type ConnectorView } from "../../operator/connector-columns.ts";
-import { QUEUE_COLUMNS, type QueueView, readQueues } from "../../operator/queue-columns.ts";
+import { QUEUE_COLUMNS, type QueueView, readQueues } from "../../operator/overviews/queue.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { roundToUnit } from "../../operator/times.ts";
 import { WORKER_COLUMNS } from "../../operator/worker-columns.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { type KeptSite, watched } from "../live/watched.ts";
-import { printDetails, type Section, table } from "../output/details.ts";
 import { toFailure } from "../output/failure.ts";
+import { printDetails, type Section, table } from "../output/print-parts.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import {
   countsInWords,
@@ -65,8 +65,7 @@ function detailReader(session: Session): (site: KeptSite) => Promise<Detail> {
     const { pool, config } = await site.open();
     // It keeps the counts of the day for a minute, for this pool.
     if (former?.pool !== pool) {
-      const connectors = config.connectors.map(({ name }) => name);
-      former = { pool, readTraffic: watchTraffic(session, { pool, connectors }) };
+      former = { pool, readTraffic: watchTraffic(session, { pool, config }) };
     }
     const [traffic, queues, workers] = await Promise.all([
       former.readTraffic(),
@@ -147,8 +146,8 @@ const STAGES: readonly Column<Stage>[] = [
   },
 ];
 
-/** What BullMQ has is only on its way; `cryobridge queue` shows it. */
-const QUEUES = QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq");
+/** What BullMQ has is only on its way, and who watches knows what the queues are for; `cryobridge queue` shows both. */
+const QUEUES = QUEUE_COLUMNS.filter(({ key, isLesser }) => key !== "bullmq" && !isLesser);
 
 const TOO_MUCH = new Set<string | undefined>(["pid", "version", "connectors", "startedAt"]);
 const WORKERS = WORKER_COLUMNS.filter(({ key }) => !TOO_MUCH.has(key));

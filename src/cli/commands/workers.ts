@@ -1,18 +1,12 @@
 import type { Command } from "commander";
 import { Failure } from "../../core/failures.ts";
-import { listWorkers } from "../../ledger/workers/roster.ts";
-import {
-  CONFIGURATION_COLUMNS,
-  CONFIGURATIONS,
-  withConfiguration,
-} from "../../operator/configuration-columns.ts";
+import { readWorkerOverview } from "../../operator/overviews/workers.ts";
 import { DRAIN, workerNumber } from "../../operator/things/workers.ts";
-import { NO_WORKER, WORKER_COLUMNS } from "../../operator/worker-columns.ts";
 import type { ExitStatus } from "../exit-status.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
-import { printDetails, table } from "../output/details.ts";
+import { printOverview } from "../output/print-parts.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { actOnSite } from "../site-acts.ts";
+import { actOnSite } from "../site-act-commands.ts";
 
 /** `cryobridge workers`. */
 export function define(command: Command, cli: Cli): void {
@@ -45,14 +39,5 @@ function showOrDrain(session: Session, options: Options): Promise<ExitStatus | u
 
 async function show(session: Session, site: KeptSite): Promise<undefined> {
   const { pool } = await site.open();
-  const workers = await listWorkers(pool);
-  const { json, lines } = table(["workers", ""], WORKER_COLUMNS, workers, session);
-  printDetails(
-    session,
-    [],
-    [
-      { json, lines: lines.length === 0 ? [NO_WORKER] : lines },
-      table(CONFIGURATIONS, CONFIGURATION_COLUMNS, withConfiguration(workers), session),
-    ],
-  );
+  printOverview(session, await readWorkerOverview(pool, session));
 }

@@ -1,4 +1,5 @@
 import { Document, isMap, isScalar, isSeq, type Pair, stringify, visit } from "yaml";
+import { CONSOLE_ADDRESS } from "../../config/schema.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 
 export const CONNECTOR_TYPES = ["hl7-drop", "csv-drop", "mllp"] as const;
@@ -73,7 +74,7 @@ connectors:
 ${connectorLines(site)}
 
 # The console's pages, for this machine alone. For others: another host, and a token or users (docs/guide/operations.md).
-console: { host: 127.0.0.1, port: ${port} }
+console: { host: ${CONSOLE_ADDRESS.host}, port: ${port} }
 `;
 }
 

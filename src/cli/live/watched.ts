@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { Failure } from "../../core/failures.ts";
+import { within } from "../../core/within.ts";
 import type { JobQueues } from "../../jobs/queues.ts";
 import { wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
@@ -53,9 +54,7 @@ export function watched<Options extends Watching>(
       return undefined;
     } finally {
       // Who leaves does not wait for a database that hangs.
-      const late = new AbortController();
-      const waited = session.clock.sleep(CLOSE_WITHIN_MS, late.signal).catch(() => undefined);
-      await Promise.race([site.end(), waited]).finally(() => late.abort());
+      await within(site.end(), CLOSE_WITHIN_MS, session.clock);
     }
   };
 }

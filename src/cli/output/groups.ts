@@ -1,43 +1,27 @@
-import { type Column, cellText, recordJson } from "../../operator/column.ts";
+import { type Column, cellText, listColumns } from "../../operator/column.ts";
 import type { Session } from "../session.ts";
-import { insetWidth, type Section } from "./details.ts";
 import { renderTable } from "./table.ts";
 
 /** Ids of a group that are named; the others are counted. */
 const MOST_NAMED = 3;
 
-interface GroupedTable<Row> {
-  readonly key: string;
-  readonly title: string;
-  /** The first one distinguishes the rows of a group. */
-  readonly columns: readonly Column<Row>[];
-  /** Rows with the same text are one line for people. */
-  readonly groupBy: (row: Row) => string;
-  /** Rows for programs, and lines for people, at most. */
-  readonly limit: number;
-}
-
-/** A list of which people see equal rows as one, with their ids, and programs each row. */
-export function groupedTable<Row>(
-  { key, title, columns, groupBy, limit }: GroupedTable<Row>,
+/**
+ * A list of which people see rows with the same text as one line, with what distinguishes them in the first column.
+ * @param groups.limit lines at most
+ */
+export function groupedLines<Row>(
+  columns: readonly Column<Row>[],
   rows: readonly Row[],
+  { by, limit }: { readonly by: (row: Row) => string; readonly limit: number },
   session: Session,
-): Section {
-  const groups = [...Map.groupBy(rows, groupBy).values()];
-  const shown = columns.filter((column) => column.title !== undefined && column.only !== "details");
-  const grouped = shown.map((column, n) => ofGroups(column, n === 0 ? namesOf : sameOrFirst));
+): string[] {
+  const groups = [...Map.groupBy(rows, by).values()];
+  const grouped = listColumns(columns).map((column, n) => ofGroups(column, n === 0 ? namesOf : sameOrFirst));
   const more = groups.length - limit;
-  return {
-    title,
-    json: { [key]: rows.slice(0, limit).map((row) => recordJson(columns, row, session)) },
-    lines:
-      rows.length === 0
-        ? []
-        : [
-            ...renderTable(grouped, groups.slice(0, limit), { ...session, width: insetWidth(session) }),
-            ...(more > 0 ? [`… and ${more} more: --limit shows them`] : []),
-          ],
-  };
+  return [
+    ...renderTable(grouped, groups.slice(0, limit), session),
+    ...(more > 0 ? [`… and ${more} more: --limit shows them`] : []),
+  ];
 }
 
 function ofGroups<Row>(

@@ -1,24 +1,24 @@
 import { ALERT_KINDS } from "../../core/condition-kinds.ts";
 import type { Alert } from "../../ledger/alerts/alerts.ts";
-import { listSilences, type Silence } from "../../ledger/alerts/silences.ts";
-import { ALERT_COLUMNS, describeMaintenance, LEVELS, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
+import type { Silence } from "../../ledger/alerts/silences.ts";
+import { describeMaintenance, LEVELS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
+import { SILENCE_LIST } from "../../operator/lists/silences.ts";
+import { maintenanceUntil } from "../../operator/maintenance.ts";
 import { ALERTS, SILENCE, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { addActs, beforeRows, formOf, formsOf, inputOf } from "../act-forms.ts";
-import { listTable, options, section } from "../components.ts";
+import { options, section } from "../components.ts";
 import type { Records } from "../deps.ts";
-import { addDetails } from "../details.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { readListPage } from "../listing.ts";
+import { readListPage } from "../list-page.ts";
+import { addDetails } from "../record-page.ts";
 import type { Site, Visit } from "../site.ts";
-import { addSiteAct } from "../site-acts.ts";
+import { addSiteAct } from "../site-act-forms.ts";
 import type { Attention } from "../status-document.ts";
 import { whereToAct } from "./overview.ts";
 
 const PATH = "/alerts";
-/** A person makes each of them, so nobody has more. */
-const MOST_SILENCES = 1_000;
 
 /** Alerts: the list, the page of one alert, seeing to it, silences, and trying the places. */
 export function addAlertPages(site: Site, records: Records): void {
@@ -51,17 +51,18 @@ async function commandOf({ kind, about }: Alert, { status }: Visit): Promise<str
 }
 
 async function listPage(visit: Visit, records: Records): Promise<Page> {
-  const { pool, alertPlaces, maintenanceUntil } = records;
-  const [{ rows: alerts, form, more }, silences] = await Promise.all([
+  const { config } = records;
+  const alertPlaces = config.alerts.to.map(({ name }) => name);
+  const [{ rows: alerts, table, form, more }, silences] = await Promise.all([
     readListPage(ALERT_LIST, PATH, visit, records),
-    listSilences(pool, MOST_SILENCES),
+    readListPage(SILENCE_LIST, PATH, visit, records),
   ]);
   const urgency = Object.keys(LEVELS);
   const open = alerts
     .filter(({ overAt }) => overAt === undefined)
     .sort((a, b) => urgency.indexOf(a.level) - urgency.indexOf(b.level));
   const over = alerts.filter(({ overAt }) => overAt !== undefined);
-  const quietUntil = maintenanceUntil(new Date(visit.viewer.clock.now()));
+  const quietUntil = maintenanceUntil(config.alerts, new Date(visit.viewer.clock.now()));
   const before = beforeRows("what to do", (each: Silence) => formsOf(SILENCES, each, visit, records), visit);
   return {
     title: open.length === 0 ? "Alerts" : `(${open.length}) Alerts`,
@@ -72,9 +73,9 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
 ${alertPlaces.length === 0 ? html`<p class="banner bad">Alerts are sent to nobody, and nothing is watched: the configuration has no place under <code>alerts.to</code>. The <a href="/">overview</a> says what is wrong.</p>` : html`<p class="note">Sent to ${alertPlaces.join(", ")}.</p>`}
 ${quietUntil === undefined ? "" : html`<p class="why">${describeMaintenance(quietUntil)}</p>`}
 <div class="acts">${alertPlaces.length === 0 ? "" : testForm(alertPlaces, visit)}${silenceForm(visit)}</div>
-${section("Alerts that hold", listTable(ALERT_COLUMNS, open, visit.viewer, { nothing: visit.query.has("before") ? "No other." : "No alert holds." }))}
-${section("Silences", listTable(SILENCE_COLUMNS, silences, visit.viewer, { nothing: "Nothing is silenced.", ...before }))}
-${section("Over lately", html`${form}${listTable(ALERT_COLUMNS, over, visit.viewer, { nothing: "None." })}`)}
+${section("Alerts that hold", table({ rows: open, nothing: visit.query.has("before") ? "No other." : "No alert holds." }))}
+${section("Silences", silences.table(before))}
+${section("Over lately", html`${form}${table({ rows: over, nothing: "None." })}`)}
 ${more}`,
   };
 }

@@ -2,9 +2,9 @@ import { asFailure, type Failure } from "../../core/failures.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { openDictionary } from "../../formats/hl7/dictionary.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
-import type { MessageAnswer, StoredMessage } from "../../ledger/messages/views.ts";
-import { describeSegment, hideHl7, type ShownSegment } from "../../operator/hl7-tree.ts";
-import { isHl7, messageText, resultText } from "../../operator/kept-text.ts";
+import type { StoredMessage } from "../../ledger/messages/views.ts";
+import { describeSegment, type ShownSegment } from "../../operator/hl7-tree.ts";
+import { messageText } from "../../operator/kept-text.ts";
 import { clean, cleanLines, counted } from "../../operator/text.ts";
 import { type Html, html } from "../html.ts";
 
@@ -27,14 +27,6 @@ export async function messageContent(message: StoredMessage, mayShowPhi: boolean
     ? html`<details class="raw"><summary>As it came (${raw.length} bytes)</summary>${pre(cleanLines(text), messageId)}</details>`
     : html`<p class="note">As it came: ${raw.length} bytes, hidden until asked for.</p>`;
   return html`${content}${asItCame}`;
-}
-
-/** What the lab was answered, as far as it may be seen. */
-export function answerContent({ bytes }: MessageAnswer, mayShowPhi: boolean): Html {
-  const text = resultText(bytes);
-  if (isHl7(bytes)) return pre(hideHl7(text, mayShowPhi, "cryobridge"));
-  if (mayShowPhi) return pre(cleanLines(text));
-  return html`<p class="note">${bytes.length} bytes, hidden until asked for.</p>`;
 }
 
 async function hl7Tree(text: string, encoding: string | undefined, mayShowPhi: boolean): Promise<Html> {
@@ -77,12 +69,11 @@ function csvTable(rows: NonNullable<StoredMessage["csvRows"]>, mayShowPhi: boole
   return html`<div class="table" tabindex="0" role="region" aria-label="Rows of the file"><table><thead><tr><th scope="col">line</th>${columns.map((column) => html`<th scope="col">${clean(column)}</th>`)}</tr></thead><tbody>${body}</tbody></table></div>${left > 0 ? html`<p class="note">And ${counted(left, "row")} more.</p>` : ""}`;
 }
 
-function pre(lines: readonly string[], messageId?: string): Html {
+function pre(lines: readonly string[], messageId: string): Html {
   const text = lines.join("\n");
   const isCut = text.length > MOST_CHARACTERS;
   const more =
-    isCut && messageId !== undefined
-      ? html`<p class="note">Cut here; <code>cryobridge messages show ${messageId} --show-phi</code> shows all of it.</p>`
-      : "";
+    isCut &&
+    html`<p class="note">Cut here; <code>cryobridge messages show ${messageId} --show-phi</code> shows all of it.</p>`;
   return html`<pre>${text.slice(0, MOST_CHARACTERS)}</pre>${more}`;
 }

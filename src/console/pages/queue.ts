@@ -2,84 +2,82 @@ import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import { LATE, within } from "../../core/within.ts";
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
-import type { Column } from "../../operator/column.ts";
-import {
-  HANDED_OVER,
-  type NamedJob,
-  NO_DAEMON,
-  OPEN_DELIVERIES,
-  ORPHANED,
-  QUEUE_COLUMNS,
-  type QueueView,
-  WAITING_ORDERS,
-} from "../../operator/queue-columns.ts";
-import { readQueueOverview } from "../../operator/queue-overview.ts";
+import type { Orphaned } from "../../ledger/results/orphaned.ts";
+import { readQueueOverview } from "../../operator/overviews/queue.ts";
+import { connectorNames } from "../../operator/place.ts";
 import type { DeclaredAct, Thing } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
-import { MEANINGS, QUEUE_ACTS } from "../../operator/things/queues.ts";
+import { MOVE } from "../../operator/things/orphaned.ts";
+import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { beforeRows, formOf, pathOf } from "../act-forms.ts";
-import { askOrphaned } from "../ask.ts";
-import { hintForOrphaned } from "../attention/orphaned.ts";
-import { actForm, listTable, section } from "../components.ts";
-import type { ConsoleDeps, Records } from "../deps.ts";
+import { actForm } from "../components.ts";
+import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { placeOf } from "../listing.ts";
-import { withCommands } from "../page-of-command.ts";
+import { placeOf } from "../list-page.ts";
+import { partsAt, remarkBoxes } from "../record-page.ts";
 import type { Site, Visit } from "../site.ts";
-import { addSiteAct } from "../site-acts.ts";
+import { addManySiteAct, addSiteAct } from "../site-act-forms.ts";
+import type { BeginWork } from "../work.ts";
 
 const PATH = "/queue";
+const MOVED_AT = `${PATH}/move`;
 const LINES = 50;
 
 /** What each queue has to do, what waits, and pausing. */
-export function addQueuePage(site: Site, deps: ConsoleDeps, records: Records): void {
-  site.page(PATH, (visit) => queuePage(visit, deps, records));
+export function addQueuePage(site: Site, records: Records, beginWork: BeginWork): void {
+  site.page(PATH, (visit) => queuePage(visit, records));
   for (const [name, act] of Object.entries(QUEUE_ACTS))
     addSiteAct(site, `${PATH}/${name}`, act, records, ({ form }) => {
       const queue = QUEUE_NAMES.find((each) => each === form.get("queue"));
       return queue && { queue };
     });
+  addManySiteAct(site, MOVED_AT, MOVE, { records, beginWork }, ({ form }) => ({
+    from: form.get("from") ?? "",
+    to: form.get("to") ?? "",
+  }));
 }
 
-const MEANING: Column<QueueView> = {
-  title: "what it does",
-  isFlexible: true,
-  show: ({ queue }) => MEANINGS[queue].replace(/\.$/, ""),
-};
-
-async function queuePage(visit: Visit, deps: ConsoleDeps, records: Records): Promise<Page> {
-  const { viewer } = visit;
+async function queuePage(visit: Visit, records: Records): Promise<Page> {
   const own = records.queues;
-  const { isDaemonThere, queues, waiting, deliveries, orphaned, jobs } = await readQueueOverview(
+  const { queues, orphaned, failure, remarks, parts } = await readQueueOverview(
     placeOf(records, visit),
+    visit.viewer,
     {
-      askQueues: own && ((work) => inTime(work(own), deps.clock)),
-      orphaned: () => askOrphaned(deps),
-      ...{ rows: LINES, jobs: LINES },
+      askQueues: own && ((work) => inTime(work(own), visit.viewer.clock)),
+      ...{ rows: LINES, limit: LINES },
     },
   );
-  const shown = own ? QUEUE_COLUMNS : QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq");
-  const columns = shown.flatMap((column) => (column.key === "queue" ? [column, MEANING] : [column]));
-  const cut = (rows: readonly unknown[], ...lists: readonly (readonly [to: string, name: string])[]) =>
-    rows.length < LINES
-      ? ""
-      : html`<p class="more">The first ${LINES}. ${lists.map(([to, name]) => html`<a href="${to}">${name}</a> `)}</p>`;
+  const at = partsAt(parts, PATH, visit.viewer);
+  const isCut = (name: string) =>
+    parts.some((part) => part.kind === "table" && part.name === name && part.rows.length >= LINES);
+  const cut = (name: string, ...lists: readonly (readonly [to: string, words: string])[]) =>
+    isCut(name) &&
+    html`<p class="more">The first ${LINES}. ${lists.map(([to, words]) => html`<a href="${to}">${words}</a> `)}</p>`;
   return {
     title: "Queue",
     section: PATH,
     isLive: true,
     body: html`
 <h1>Queue</h1>
-${isDaemonThere ? "" : html`<p class="banner bad">${NO_DAEMON}</p>`}
-${jobs instanceof Failure ? html`<p class="banner bad">${jobs.message} (${jobs.code})</p>` : ""}
-${listTable(columns, queues, viewer, { nothing: "" })}
-<div class="acts">${queues.map(({ queue, isPaused }) => pauseForm(queue, isPaused, visit))}</div>
-${section(WAITING_ORDERS.title, html`${listTable(WAITING_ORDERS.columns, waiting, viewer, { nothing: "No order waits.", ...beforeRows("what to do", tryNow(ORDERS, visit, records), visit) })}${cut(waiting, ["/orders?state=parked,submitting,received", "All orders that wait"])}`)}
-${section(OPEN_DELIVERIES.title, html`${listTable(OPEN_DELIVERIES.columns, deliveries, viewer, { nothing: noneOpen(queues), ...beforeRows("what to do", tryNow(RESULTS, visit, records), visit) })}${cut(deliveries, ["/results?state=pending", "All results to send"], ["/results?state=parked", "All parked results"])}`)}
-${orphaned.length === 0 ? "" : section(ORPHANED.title, html`${listTable(ORPHANED.columns, orphaned, viewer, { nothing: "" })}${orphaned.map((each) => html`<p class="note">${withCommands(hintForOrphaned(each))}</p>`)}`)}
-${jobs === undefined ? "" : section(HANDED_OVER.title, jobTable(jobs instanceof Failure ? [] : jobs, visit))}`,
+${remarkBoxes(remarks)}
+${failure && html`<p class="banner bad">${failure.message} (${failure.code})</p>`}
+${at("queues", { below: html`<div class="acts">${queues.map(({ queue, isPaused }) => pauseForm(queue, isPaused, visit))}</div>` })}
+${at("waitingOrders", {
+  ...beforeRows("what to do", tryNow(ORDERS, visit, records), visit),
+  below: cut("waitingOrders", ["/orders?state=parked,submitting,received", "All orders that wait"]),
+})}
+${at("openDeliveries", {
+  ...beforeRows("what to do", tryNow(RESULTS, visit, records), visit),
+  below: cut(
+    "openDeliveries",
+    ["/results?state=pending", "All results to send"],
+    ["/results?state=parked", "All parked results"],
+  ),
+})}
+${at("orphaned", { below: html`<div class="acts">${orphaned.map((left) => moveForm(left, records, visit))}</div>` })}
+${at("jobs", { below: isCut("jobs") && html`<p class="note">At most ${LINES} of each queue.</p>` })}`,
   };
 }
 
@@ -92,16 +90,6 @@ async function inTime<T>(jobs: Promise<T>, clock: Clock): Promise<T> {
   if (found === LATE)
     throw new Failure("QUEUE_UNAVAILABLE", "the job queue's server gave no answer within 2 s");
   return found;
-}
-
-/** What stands in place of results that the lab doesn't have: of a paused queue they are not made yet. */
-function noneOpen(queues: readonly QueueView[]): string {
-  const toMake = queues.find(({ queue }) => queue === "deliver")?.ledger.waiting ?? 0;
-  return toMake === 0 ? "The lab has all results." : `Still to be made: ${toMake}.`;
-}
-
-function jobTable(jobs: readonly NamedJob[], { viewer }: Visit): Html {
-  return html`${listTable(HANDED_OVER.columns, jobs, viewer, { nothing: "Nothing right now." })}${jobs.length < LINES ? "" : html`<p class="note">At most ${LINES} of each queue.</p>`}`;
 }
 
 /** The button before a row that has it tried now, where that does something. */
@@ -120,4 +108,16 @@ function tryNow<Row, Found extends Row>(
 function pauseForm(queue: QueueName, isPaused: boolean, visit: Visit): Html {
   const name = isPaused ? "resume" : "pause";
   return formOf(QUEUE_ACTS[name], `${PATH}/${name}`, { queue }, visit, { fields: { queue } });
+}
+
+/** Chooses to whom the orders and results of a connector go that is gone; what that will do is said then. */
+function moveForm({ connector, results, orders }: Orphaned, { config }: Records, visit: Visit): Html {
+  if (results + orders === 0) return html``;
+  const inputs = html`<label>To<select name="to">${connectorNames(config).map((name) => html`<option>${name}</option>`)}</select></label>`;
+  const { button, explains } = MOVE;
+  const label = `${button}: ${connector}`;
+  return actForm(
+    { action: `${MOVED_AT}/choose`, label, explains, inputs, fields: { from: connector } },
+    visit,
+  );
 }

@@ -1,11 +1,10 @@
-import { readTankAges } from "../../jobs/refills/tanks.ts";
 import { REFILL_LIST } from "../../operator/lists/refills.ts";
-import { REFILL_COLUMNS, TANK_COLUMNS } from "../../operator/refill-columns.ts";
-import { listTable, section } from "../components.ts";
+import { TANK_LIST } from "../../operator/lists/tanks.ts";
+import { section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { readListPage } from "../listing.ts";
+import { readListPage } from "../list-page.ts";
 import type { Site, Visit } from "../site.ts";
 
 const PATH = "/refills";
@@ -17,24 +16,20 @@ export function addRefillPage(site: Site, records: Records): void {
 }
 
 async function refillPage(visit: Visit, records: Records): Promise<Page> {
-  const { viewer } = visit;
-  const { pool, tankLimits } = records;
-  const [all, { rows, values, nothing, form, more }] = await Promise.all([
-    readTankAges(pool, tankLimits ?? { tanks: new Map() }, viewer.clock.now()),
+  const [tanks, { table, form, more }] = await Promise.all([
+    readListPage(TANK_LIST, PATH, visit, records),
     readListPage(REFILL_LIST, PATH, visit, records),
   ]);
-  const facility = values?.facility;
-  const tanks = all.filter(({ facilityCode }) => facility === undefined || facilityCode === facility);
   return {
     title: "Refills",
     section: PATH,
     isLive: true,
     body: html`
 <h1>Refills and tanks</h1>
-${tankLimits ? "" : html`<p class="note">No refills are followed: the configuration has no section <code>refills</code>.</p>`}
+${records.config.refills ? "" : html`<p class="note">No refills are followed: the configuration has no section <code>refills</code>.</p>`}
 ${form}
-${section("Tanks", listTable(TANK_COLUMNS, tanks, viewer, { nothing: "No tanks." }))}
-${section("Refills, the latest change first", listTable(REFILL_COLUMNS, rows, viewer, { nothing }))}
+${section("Tanks", tanks.table())}
+${section("Refills, the latest change first", table())}
 ${more}`,
   };
 }

@@ -6,14 +6,14 @@ import {
   reportCsv,
   reportJson,
   reportNote,
-  reportParts,
+  reportOverview,
   reportTitle,
-} from "../../operator/report-columns.ts";
+} from "../../operator/overviews/report.ts";
 import { type NamedPeriod, parsePeriod } from "../../operator/report-period.ts";
-import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { partsAt } from "../record-page.ts";
 import type { Site, Visit } from "../site.ts";
 
 const PATH = "/reports";
@@ -135,12 +135,10 @@ export function reportBody(
   viewer: Viewer,
   controls: Content = "",
 ): Html {
-  const parts = reportParts(report, ({ title, columns, rows, nothing }) =>
-    section(title, listTable(columns, rows, viewer, { nothing })),
-  );
+  const at = partsAt(reportOverview(report, viewer).parts, PATH, viewer);
   return html`
 <h1>${reportTitle(period)}</h1>
 ${controls}
 <p class="note">${reportNote(period)}</p>
-${parts}`;
+${at("orders")}${at("stages")}${at("refusals")}`;
 }

@@ -1,24 +1,29 @@
 import { formatId } from "../../ledger/ids.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findMeantOrders, MOST_NAMED, RESULT_LIST } from "../../operator/lists/results.ts";
-import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
+import { DELIVERY_DETAILS } from "../../operator/order-columns.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { addActs } from "../act-forms.ts";
-import { details, listTable, section } from "../components.ts";
+import { details, section } from "../components.ts";
 import type { Records } from "../deps.ts";
-import { addDetails } from "../details.ts";
 import { type Html, html } from "../html.ts";
-import type { Page } from "../layout.ts";
-import { readListPage } from "../listing.ts";
-import type { Site, Visit } from "../site.ts";
+import { addListPage } from "../list-page.ts";
+import { addDetails } from "../record-page.ts";
+import type { Site } from "../site.ts";
 
 const PATH = "/results";
 
 /** The results for the lab: the list, the page of one, and what can be done to it. */
 export function addResultPages(site: Site, records: Records): void {
-  site.filter(PATH);
-  site.page(PATH, (visit) => listPage(visit, records));
+  addListPage(site, PATH, RESULT_LIST, records, {
+    heading: "Results for the lab",
+    between: async ({ values }) => {
+      const word = values?.order;
+      const [order, ...others] = word === undefined ? [] : await findMeantOrders(records, word);
+      return html`<p class="note">Delivered: the lab acknowledged it, or, where it gets files, the file lies in its folder <code>out</code>.</p>${order && aboutOrder(order, others)}`;
+    },
+  });
   addActs(site, RESULTS, records);
   addDetails(site, RESULTS, records, {
     arrange: (at) => html`<div class="columns">${at("facts")}${at("about")}</div>${at("text")}`,
@@ -38,24 +43,6 @@ const OWN_FACTS = DELIVERY_DETAILS.filter(({ key }) => key !== "orderIds");
 function linksTo(orderIds: readonly string[]): Html {
   if (orderIds.length === 0) return html`<p>A message as a whole.</p>`;
   return html`<ul class="plain">${orderIds.map((id) => html`<li><a href="/orders/${id}">Order ${id}</a></li>`)}</ul>`;
-}
-
-async function listPage(visit: Visit, records: Records): Promise<Page> {
-  const { rows, values, nothing, form, more } = await readListPage(RESULT_LIST, PATH, visit, records);
-  const word = values?.order;
-  const [order, ...others] = word === undefined ? [] : await findMeantOrders(records, word);
-  return {
-    title: "Results",
-    section: PATH,
-    isLive: true,
-    body: html`
-<h1>Results for the lab</h1>
-${form}
-<p class="note">Delivered: the lab acknowledged it, or, where it gets files, the file lies in its folder <code>out</code>.</p>
-${order ? aboutOrder(order, others) : ""}
-${listTable(DELIVERY_COLUMNS, rows, visit.viewer, { nothing })}
-${more}`,
-  };
 }
 
 /** Which order the results are about, and the others that the word means as well, whose pages have theirs. */

@@ -3,15 +3,16 @@ import { listFiles } from "../../ledger/messages/file-views.ts";
 import { listMessages } from "../../ledger/messages/views.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
 import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
-import { FILE_COLUMNS } from "../../operator/file-columns.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
 import { withSurroundings } from "../../operator/order-details.ts";
+import { connectorNames } from "../../operator/place.ts";
+import { FILE_COLUMNS } from "../../operator/things/files.ts";
 import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { SEARCH_PATH } from "../layout.ts";
-import { placeOf } from "../listing.ts";
+import { placeOf } from "../list-page.ts";
 import type { Answer, Search, Site } from "../site.ts";
 
 const OF_A_SUBJECT = 50;
@@ -29,9 +30,9 @@ export function addSearch(site: Site, records: Records): void {
 
 async function find(search: Search, records: Records): Promise<Answer> {
   const { word, viewer, mayAct, act } = search;
-  const { pool, connectors } = records;
+  const { pool, config } = records;
   if (word === "") return { to: "/orders" };
-  const ids = await searchOrders(pool, word, { connectors, limit: BESIDE });
+  const ids = await searchOrders(pool, word, { connectors: connectorNames(config), limit: BESIDE });
   const orders = await listOrders(pool, { ids, limit: BESIDE });
   const [hit, another] = orders;
   const ofSubject = await ofSubjectCode(search, records);

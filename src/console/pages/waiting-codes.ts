@@ -8,7 +8,7 @@ import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
-import { addManySiteAct } from "../site-acts.ts";
+import { addManySiteAct } from "../site-act-forms.ts";
 import type { BeginWork } from "../work.ts";
 
 const PATH = "/messages";

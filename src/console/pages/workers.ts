@@ -1,26 +1,20 @@
-import { listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
-import {
-  CONFIGURATION_COLUMNS,
-  CONFIGURATIONS,
-  type ConfiguredWorker,
-  withConfiguration,
-} from "../../operator/configuration-columns.ts";
+import type { WorkerView } from "../../ledger/workers/roster.ts";
+import { readWorkerOverview } from "../../operator/overviews/workers.ts";
 import { DRAIN, RELOAD, workerNumber } from "../../operator/things/workers.ts";
-import { NO_WORKER, WORKER_COLUMNS } from "../../operator/worker-columns.ts";
 import { formOf } from "../act-forms.ts";
-import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
-import { type Content, html } from "../html.ts";
-import type { Site, Visit } from "../site.ts";
-import { addSiteAct } from "../site-acts.ts";
+import { html } from "../html.ts";
+import { partsAt, remarkBoxes } from "../record-page.ts";
+import type { Site } from "../site.ts";
+import { addSiteAct } from "../site-act-forms.ts";
 
 const PATH = "/workers";
 
 /** The daemons that work with the ledger, and draining one. */
 export function addWorkerPage(site: Site, records: Records): void {
-  const { pool } = records;
   site.page(PATH, async (visit) => {
-    const workers = await listWorkers(pool);
+    const { workers, remarks, parts } = await readWorkerOverview(records.pool, visit.viewer);
+    const at = partsAt(parts, PATH, visit.viewer);
     const mayDrain = ({ endedAt, drainAt }: WorkerView) => !endedAt && !drainAt;
     return {
       title: "Workers",
@@ -28,9 +22,10 @@ export function addWorkerPage(site: Site, records: Records): void {
       isLive: true,
       body: html`
 <h1>Workers</h1>
-${listTable(WORKER_COLUMNS, workers, visit.viewer, { nothing: NO_WORKER })}
+${remarkBoxes(remarks)}
+${at("workers")}
 <div class="acts">${workers.filter(mayDrain).map((worker) => formOf(DRAIN, `${PATH}/w${worker.id}/drain`, worker, visit))}</div>
-${section(CONFIGURATIONS[1], configurationOf(withConfiguration(workers), visit))}`,
+${at("configuration", { below: html`<div class="acts">${formOf(RELOAD, `${PATH}/reload`, {}, visit)}</div>` })}`,
     };
   });
   addSiteAct(site, `${PATH}/reload`, RELOAD, records, () => ({}));
@@ -38,13 +33,4 @@ ${section(CONFIGURATIONS[1], configurationOf(withConfiguration(workers), visit))
     const number = workerNumber(id);
     return number === undefined ? undefined : { id: number };
   });
-}
-
-function configurationOf(workers: readonly ConfiguredWorker[], visit: Visit): Content {
-  if (workers.length === 0) return "";
-  const mistakes = workers.flatMap(({ configuration }) => configuration.problems);
-  return html`
-${listTable(CONFIGURATION_COLUMNS, workers, visit.viewer, { nothing: "" })}
-${mistakes.length > 0 ? html`<div class="why act"><strong>Mistakes in the file</strong><ul class="plain">${[...new Set(mistakes)].map((line) => html`<li>${line}</li>`)}</ul></div>` : ""}
-<div class="acts">${formOf(RELOAD, `${PATH}/reload`, {}, visit)}</div>`;
 }

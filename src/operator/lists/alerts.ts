@@ -1,7 +1,7 @@
 import { listRecentAlerts } from "../../ledger/alerts/alerts.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { ALERT_COLUMNS, withMessages } from "../alert-columns.ts";
-import { list, since } from "../listing.ts";
+import { list, since } from "../list.ts";
 
 /** Of those that are over, the ones that ended within this time are shown unless another one is asked for, ms. */
 const OVER_WITHIN_MS = 7 * 86_400_000;

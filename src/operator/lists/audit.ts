@@ -1,6 +1,40 @@
-import { listActors, listAudit } from "../../ledger/operator/audit.ts";
-import { AUDIT_COLUMNS } from "../audit-columns.ts";
-import { code, isNarrowedBy, known, list, search, since } from "../listing.ts";
+import { type AuditEntry, listActors, listAudit } from "../../ledger/operator/audit.ts";
+import type { Column } from "../column.ts";
+import { code, isNarrowedBy, known, list, search, since } from "../list.ts";
+
+/** Acts whose names say too little. */
+const ACTION_WORDS: Readonly<Record<string, string>> = {
+  "show-phi": "looked at patients' data",
+  "task-done": "did a task",
+  "drain-worker": "asked the daemon to stop",
+  reloaded: "read its configuration again",
+  backup: "began a backup",
+  "backup-written": "wrote a backup",
+  restore: "restored a backup",
+  "restore-noticed": "noticed a restored ledger",
+  "release-after-restore": "ended the comparison after a restore",
+};
+
+/** The pages of records by the first letter of their ids. */
+const PAGES: Readonly<Record<string, string>> = {
+  o: "orders",
+  m: "messages",
+  f: "files",
+  d: "results",
+  a: "alerts",
+};
+
+/** What somebody did, or saw. */
+const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
+  { key: "id" },
+  { key: "at", title: "when" },
+  { key: "actor", title: "who" },
+  { key: "action", title: "what", show: ({ action }) => ACTION_WORDS[action] ?? action.replaceAll("-", " ") },
+  { key: "target", title: "to what", isFlexible: true, link: pageOf },
+  { title: "more", isFlexible: true, show: moreOf },
+  { title: "why", isFlexible: true, show: ({ detail: { reason } }) => reason },
+  { key: "detail" },
+];
 
 /** Who did and saw what, when and why. */
 export const AUDIT_LIST = list({
@@ -26,3 +60,17 @@ export const AUDIT_LIST = list({
   read: ({ pool }, filter, { limit, after: beforeId }) => listAudit(pool, { ...filter, beforeId, limit }),
   page: { of: ({ id }) => String(id) },
 });
+
+/** The console's page of what it was done to. */
+function pageOf({ target }: AuditEntry): string | undefined {
+  const folder = /^[omfda]\d+$/.test(target) ? PAGES[target.charAt(0)] : undefined;
+  return folder && `/${folder}/${target}`;
+}
+
+/** What else is known of it: `messageId m12`. */
+function moreOf({ detail }: AuditEntry): string {
+  return Object.entries(detail)
+    .filter(([key, value]) => key !== "reason" && value !== null)
+    .map(([key, value]) => `${key} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
+    .join(", ");
+}

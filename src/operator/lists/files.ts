@@ -1,6 +1,6 @@
 import { FILE_STATUSES, listFiles } from "../../ledger/messages/file-views.ts";
-import { FILE_COLUMNS, FILE_STATUS_WORDS } from "../file-columns.ts";
-import { byConnector, choice, isNarrowedBy, list, search, since } from "../listing.ts";
+import { byConnector, choice, isNarrowedBy, list, search, since } from "../list.ts";
+import { FILE_COLUMNS, FILE_STATUS_WORDS } from "../things/files.ts";
 
 /** Dropped files. */
 export const FILE_LIST = list({

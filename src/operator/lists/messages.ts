@@ -1,5 +1,5 @@
 import { listMessages } from "../../ledger/messages/views.ts";
-import { byConnector, choice, isNarrowedBy, list, search, since } from "../listing.ts";
+import { byConnector, choice, isNarrowedBy, list, search, since } from "../list.ts";
 import { MESSAGE_COLUMNS } from "../message-columns.ts";
 import { PAINT_BY_VERDICT } from "../order-columns.ts";
 

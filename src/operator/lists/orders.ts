@@ -1,9 +1,10 @@
 import { ORDER_STATES } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
-import { byConnector, choices, code, isNarrowedBy, list, search, since } from "../listing.ts";
+import { byConnector, choices, code, isNarrowedBy, list, search, since } from "../list.ts";
 import { ORDER_COLUMNS, stateInWords } from "../order-columns.ts";
 import { withSurroundings } from "../order-details.ts";
+import { connectorNames } from "../place.ts";
 
 /** Of what a word finds, the list knows so many. */
 const MOST_FOUND = 10_001;
@@ -37,10 +38,12 @@ export const ORDER_LIST = list({
         ? "No order has come in yet."
         : "No order is like that.",
   read: async (place, values, { limit, after: beforeId }) => {
-    const { pool, connectors } = place;
+    const { pool, config } = place;
     const { find, state: states, connector, failure: failureCode, subject: subjectCode, since } = values;
     const ids =
-      find === undefined ? undefined : await searchOrders(pool, find, { connectors, limit: MOST_FOUND });
+      find === undefined
+        ? undefined
+        : await searchOrders(pool, find, { connectors: connectorNames(config), limit: MOST_FOUND });
     const filter = { ids, states, connector, failureCode, subjectCode, since, beforeId, limit };
     return withSurroundings(place, await listOrders(pool, filter));
   },

@@ -6,8 +6,9 @@ import {
   searchOrders,
 } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { byConnector, choice, type ListPlace, list, search, since } from "../listing.ts";
+import { byConnector, choice, list, search, since } from "../list.ts";
 import { DELIVERY_COLUMNS } from "../order-columns.ts";
+import { connectorNames, type Place } from "../place.ts";
 
 /** So many orders that a word means are named. */
 export const MOST_NAMED = 20;
@@ -36,12 +37,9 @@ export const RESULT_LIST = list({
 });
 
 /** The orders that a word means, the newest first; the list has the results about the first one. */
-export async function findMeantOrders(
-  { pool, connectors }: Pick<ListPlace, "pool" | "connectors">,
-  word: string,
-): Promise<LedgerOrder[]> {
+export async function findMeantOrders({ pool, config }: Place, word: string): Promise<LedgerOrder[]> {
   const named = await findOrders(pool, word);
   if (named.length > 0) return named;
-  const ids = await searchOrders(pool, word, { connectors, limit: MOST_NAMED });
+  const ids = await searchOrders(pool, word, { connectors: connectorNames(config), limit: MOST_NAMED });
   return listOrders(pool, { ids, limit: MOST_NAMED });
 }

@@ -21,7 +21,8 @@ import {
   withMessages,
 } from "../alert-columns.ts";
 import type { Viewer } from "../column.ts";
-import { type Details, type DetailsPlace, fieldsPart, tablePart } from "../details.ts";
+import { type Details, fieldsPart, tablePart } from "../parts.ts";
+import type { Place } from "../place.ts";
 import type { SiteAct, SitePlace } from "../site-act.ts";
 import { notFound, onEach, type Thing } from "../thing.ts";
 
@@ -174,7 +175,7 @@ function whyNotKept(error: unknown): string {
   return `Not kept in the audit: ${message} (${code})`;
 }
 
-async function read({ pool }: DetailsPlace, alert: Alert, viewer: Viewer): Promise<Details> {
+async function read({ pool }: Place, alert: Alert, viewer: Viewer): Promise<Details> {
   const [row] = await withMessages(pool, [alert]);
   const { kind, level, overAt, since, text, hint } = alert;
   const { meaning, paint } = LEVELS[level];

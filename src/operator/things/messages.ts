@@ -11,11 +11,12 @@ import {
 import { listMessageDeliveries } from "../../ledger/operator/views.ts";
 import { readOrders } from "../../ledger/orders/row.ts";
 import type { Column, Viewer } from "../column.ts";
-import { type Details, type DetailsPlace, fieldsPart, type Part, tablePart } from "../details.ts";
 import { hideHl7 } from "../hl7-tree.ts";
 import { isHl7, messageText, resultText } from "../kept-text.ts";
 import { knownOf, MESSAGE_COLUMNS } from "../message-columns.ts";
 import { DELIVERY_COLUMNS, type ListedOrder, ORDER_COLUMNS, PAINT_BY_VERDICT } from "../order-columns.ts";
+import { type Details, fieldsPart, type Part, tablePart } from "../parts.ts";
+import type { Place } from "../place.ts";
 import { cleanLines, HIDDEN } from "../text.ts";
 import type { Thing } from "../thing.ts";
 
@@ -94,7 +95,7 @@ const ORDERS_BESIDE: readonly Column<ListedOrder>[] = [
   },
 ];
 
-async function read({ pool }: DetailsPlace, message: StoredMessage, viewer: Viewer): Promise<Details> {
+async function read({ pool }: Place, message: StoredMessage, viewer: Viewer): Promise<Details> {
   const { messageId, verdict, messageType, orderIds, format, raw, problems } = message;
   const ids = orderIds.slice(0, A_LIST).flatMap((id) => parseId("o", id) ?? []);
   const [orders, deliveries, answer] = await Promise.all([

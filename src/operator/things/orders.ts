@@ -14,7 +14,6 @@ import type { KeptOrderAnswer } from "../../ledger/orders/service-answers.ts";
 import type { FoundAtService, OrderAct } from "../acts.ts";
 import { CALL_COLUMNS, describeCall } from "../calls.ts";
 import { type Column, forPrograms, recordJson, type Viewer } from "../column.ts";
-import { type Details, type DetailsPlace, fieldsPart, type Remark, tablePart } from "../details.ts";
 import { hideRecord } from "../hide-record.ts";
 import { MESSAGE_PLACE } from "../message-columns.ts";
 import {
@@ -33,6 +32,8 @@ import {
   readOrderDetails,
   whyEnded,
 } from "../order-details.ts";
+import { type Details, fieldsPart, type Remark, tablePart } from "../parts.ts";
+import type { Place } from "../place.ts";
 import { type DeclaredAct, onEach, type Thing } from "../thing.ts";
 import { describeEvent } from "../timeline.ts";
 import { nameOf } from "../why-waiting.ts";
@@ -201,10 +202,9 @@ const RESULT_COLUMNS = DELIVERY_COLUMNS.map((column) =>
   column.key === "orderIds" ? ({ key: "orderIds" } as const) : column,
 );
 
-async function read(place: DetailsPlace, order: LedgerOrder, viewer: Viewer): Promise<Details> {
-  const { pool } = place;
+async function read(place: Place, order: LedgerOrder, viewer: Viewer): Promise<Details> {
   const { operation, state, changedAt, containers } = order;
-  const details = await readOrderDetails(pool, order, { ...place, nowMs: viewer.clock.now() });
+  const details = await readOrderDetails({ ...place, nowMs: viewer.clock.now() }, order);
   const { message, why, around, calls, answers, requests, tasks, events, deliveries, traceId } = details;
   const ended = whyEnded(order, details);
   const shown = calls.map((call) => ({ ...call, sent: hideRecord(call.sent, "order", viewer.mayShowPhi) }));

@@ -10,11 +10,13 @@ import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findBytes } from "../../ledger/results/resend.ts";
 import type { ResultAct } from "../acts.ts";
 import type { Viewer } from "../column.ts";
-import { type Details, type DetailsPlace, fieldsPart } from "../details.ts";
 import { resultText } from "../kept-text.ts";
 import { DELIVERY_DETAILS, PAINT_BY_DELIVERY_STATE } from "../order-columns.ts";
+import { type Details, fieldsPart } from "../parts.ts";
+import type { Place } from "../place.ts";
 import { cleanLines, HIDDEN } from "../text.ts";
 import { onEach, type Thing } from "../thing.ts";
+import { nameOf } from "../why-waiting.ts";
 
 /** A result for the lab. */
 export const RESULTS = {
@@ -37,6 +39,14 @@ export const RESULTS = {
       help: "Send results again that the lab had: the same name and the same bytes.",
       example: 'cryobridge results resend d4 --reason "lost in the lab\'s import"',
       explains: "With the name and the bytes that it had.",
+      ofOrder: {
+        option: "--order <id>",
+        help: "all that was sent about this order: o17, its order number, or a label",
+        button: "Send its results again",
+        explains: "All results that the lab had of the order, with the names and bytes that they had.",
+        list: listSent,
+        nothing: (order) => `nothing was sent about order ${nameOf(order)} yet`,
+      },
       suits: ({ state }) => state === "delivered",
       start: toEach("resend"),
     },
@@ -74,11 +84,11 @@ function numberOf({ deliveryId }: DeliveryView): number {
 }
 
 /** What the lab had of an order, in the order in which it was made. */
-export async function listSent(pool: DetailsPlace["pool"], { id }: LedgerOrder): Promise<DeliveryView[]> {
+async function listSent(pool: Place["pool"], { id }: LedgerOrder): Promise<DeliveryView[]> {
   return (await listOrderDeliveries(pool, id)).filter(({ state }) => state === "delivered");
 }
 
-async function read({ pool }: DetailsPlace, result: DeliveryDetails, viewer: Viewer): Promise<Details> {
+async function read({ pool }: Place, result: DeliveryDetails, viewer: Viewer): Promise<Details> {
   const { deliveryId, state, failure, sizeBytes } = result;
   const code = failure?.code as FailureCode;
   const problems = failure ? [{ code, place: {}, message: failure.text }] : [];

@@ -4,6 +4,7 @@ import type { Act } from "../../ledger/operator/audit.ts";
 import type { Mapped, ReleaseFilter } from "../acts.ts";
 import { recordJson } from "../column.ts";
 import { mappedInWords, WAITING_COLUMNS, whatFor, whyStillWaiting } from "../message-columns.ts";
+import { connectorNames } from "../place.ts";
 import type { Outcome, OutcomeLine, SiteAct, SitePlace } from "../site-act.ts";
 import { counted, countsInWords, problemLines } from "../text.ts";
 
@@ -46,7 +47,7 @@ function noneWaits(filter: ReleaseFilter): string {
 }
 
 async function release(
-  { acts, viewer, connectors, onEach }: SitePlace,
+  { acts, config, viewer, onEach }: SitePlace,
   by: Act,
   filter: ReleaseFilter,
 ): Promise<Outcome> {
@@ -64,7 +65,7 @@ async function release(
       released.length > 0
         ? ["remark", `${counted(released.length, "message")} mapped again: ${verdictsOf(released)}.`]
         : ["remark", isNone ? noneWaits(filter) : NONE_KNOWN],
-      ...left.flatMap((each) => stillWaiting(each, connectors)),
+      ...left.flatMap((each) => stillWaiting(each, connectorNames(config))),
     ],
     each: released.map((mapped) => ({
       isNews: mapped.verdict === "refused",

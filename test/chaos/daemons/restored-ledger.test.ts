@@ -28,7 +28,7 @@ const PATHS = { request: "/api/procedure-requests", external: "/api/v1/external/
 
 const epochFile = (site: Site) => join(site.folder, "data.epoch");
 const ended = ["completed", "parked"] as const;
-const NOW = { nowMs: 0, doesParkedBlock: false, isTraced: false };
+const NOW = { nowMs: 0, config: { lanes: { parkedBlocks: false } } };
 
 function seed(site: Site, code: string): void {
   const person = { firstName: "Ada", lastName: "Example", dateOfBirth: "1990-01-31" };
@@ -137,7 +137,8 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
         const id = surface === "request" ? only?.requestId : only?.procedureId;
         const ready = (orderId: number) =>
           `\`cryobridge orders resolve o${orderId} --${surface === "request" ? "request" : "procedure"}-id ${id}\``;
-        const whyOf = async (found: LedgerOrder) => (await readOrderDetails(site.pool, found, NOW)).why;
+        const whyOf = async (found: LedgerOrder) =>
+          (await readOrderDetails({ pool: site.pool, ...NOW }, found)).why;
         const forgotten = await isAt(site, "A", [...ended]);
         expect(forgotten.failure?.code).toBe("SUBMIT_FORGOTTEN_REQUEST");
         expect(await whyOf(forgotten)).toContain(ready(forgotten.id));

@@ -109,7 +109,7 @@ test("how a daemon's configuration differs from its file is shown, and taking it
     ]);
   }));
 
-test("mistakes in the file are a list below the daemons", () =>
+test("mistakes in the file stand above the daemons", () =>
   withPages(async ({ operator, pool }) => {
     const standing = {
       file: "/etc/cryobridge.yaml",
@@ -123,7 +123,7 @@ test("mistakes in the file are a list below the daemons", () =>
       [JSON.stringify({ ...standing, problems: ["a.yaml:1: twice", "a.yaml:2: unknown"], answered: null })],
     );
     expect(wordsOf(await operator.open("/workers"))).toMatch(
-      / 2 mistakes What was read last without a mistake stays\. Mistakes in the file a\.yaml:1: twice a\.yaml:2: unknown/,
+      / Workers Mistake in the file: a\.yaml:1: twice Mistake in the file: a\.yaml:2: unknown .* 2 mistakes What was read last without a mistake stays\. /,
     );
   }));
 
@@ -190,3 +190,32 @@ test("the overview shows each connector's day, the service and the charts, and l
       },
     },
   ));
+
+test("what waits of a connector that is gone is given to another one, once it is said what that is", () =>
+  withPages(async ({ lab, operator, viewer, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    for (const table of ["messages", "orders", "outcomes"])
+      await pool.query(`update ${table} set connector = 'old'`);
+    expect(wordsOf(await operator.open("/queue"))).toContain("“ Give it to another connector ”");
+    expect(wordsOf(await viewer.open("/queue"))).not.toContain(
+      "go out through the connector that you choose",
+    );
+    const choice = { from: "old", to: "bench" };
+    const asked = wordsOf(await operator.send("/queue/move/choose", choice));
+    expect(asked).toContain("Report 1 result and 1 order in work of old to the lab through bench?");
+    expect(wordsOf(await operator.send("/queue/move/choose", { ...choice, to: "lims" }))).toContain(
+      "it was of type csv-drop",
+    );
+    await viewer.send("/queue/move", choice);
+    expect((await pool.query("select from orders where connector = 'old'")).rowCount).toBe(1);
+    expect(wordsOf(await operator.send("/queue/move", { ...choice, reason: "renamed" }))).toContain(
+      "1 result goes out through bench now",
+    );
+    expect(wordsOf(await operator.open("/queue"))).not.toContain("Connectors that are not configured");
+    expect((await pool.query("select actor, action, target, detail from audit")).rows).toEqual([
+      {
+        ...{ actor: "erika (console)", action: "move", target: "connector old" },
+        detail: { to: "bench", results: 1, reason: "renamed" },
+      },
+    ]);
+  }));

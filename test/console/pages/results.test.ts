@@ -117,3 +117,30 @@ test("what cannot be done to a result changes nothing and is said", () =>
       { state: "parked" },
     ]);
   }));
+
+test("all that the lab had of an order is sent again from its page, where there is any", () =>
+  withPages(async ({ lab, operator, pool }) => {
+    await lab.take("bench", [csvMessage(1), csvMessage(2)]);
+    await fill(pool);
+    await pool.query("update deliveries set state = 'delivered' where id in (1, 2)");
+    await pool.query("update deliveries set order_ids = '{1}'");
+    await pool.query(
+      `insert into outcomes (connector, message_id, order_id, kind, payload, delivery_id, is_composed)
+       select 'bench', 1, 1, 'changed', '{}', id, true from deliveries`,
+    );
+    const page = wordsOf(await operator.open("/orders/o1"));
+    expect(page).toContain(
+      "All results that the lab had of the order, with the names and bytes that they had.",
+    );
+    expect(wordsOf(await operator.open("/orders/o2"))).not.toContain("Send its results again");
+    const said = wordsOf(await operator.send("/orders/o1/resend", { reason: "lost" }));
+    expect(said).toMatch(/d1 is sent again as \S+ d2 is sent again/);
+    expect(operator.at()).toBe("/orders/o1");
+    expect(wordsOf(await operator.send("/orders/o2/resend"))).toContain(
+      "nothing was sent about order o2 (C-2) yet",
+    );
+    const { rows } = await pool.query("select action, target, detail from audit order by id");
+    expect(rows).toEqual(
+      ["d1", "d2"].map((target) => ({ action: "resend", target, detail: { reason: "lost" } })),
+    );
+  }));

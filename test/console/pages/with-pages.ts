@@ -1,7 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type pg from "pg";
-import { createActs } from "../../../src/app/acts/acts.ts";
-import { maintenanceUntil } from "../../../src/app/maintenance.ts";
+import { createActs } from "../../../src/app/acts/create-acts.ts";
 import { withService } from "../../../src/cli/open.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import type { ConsoleDeps, ConsoleUser } from "../../../src/console/deps.ts";
@@ -68,20 +67,7 @@ export function withPages(
       ...{ pool, config, withService: (work) => withService(PARTS, config, work) },
       alertParts: { version: "1.2.3", logger: silent, clock: systemClock, path: undefined },
     });
-    const connectors = config.connectors.map(({ name }) => name);
-    const { facilityIdByCode, refills: tankLimits } = config;
-    const records = {
-      pool: way ?? pool,
-      acts,
-      connectors,
-      alertPlaces: config.alerts.to.map(({ name }) => name),
-      maintenanceUntil: (now: Date) => maintenanceUntil(config.alerts, now),
-      doesParkedBlock: false,
-      isTraced: false,
-      queues: undefined,
-      tankLimits,
-      facilityIdByCode,
-    };
+    const records = { pool: way ?? pool, config, acts, queues: undefined };
     await withConsole({ settings: { host, users: USERS }, deps: { records, ...deps } }, async ({ url }) => {
       const [operator, viewer] = await Promise.all(USERS.map(({ token }) => signIn(url, token)));
       if (operator && viewer) await test({ lab, pool, url, operator, viewer });

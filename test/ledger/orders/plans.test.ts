@@ -84,7 +84,7 @@ async function goAllTheWay(pool: pg.Pool, ids: readonly number[]): Promise<void>
   await findLabelHolders(pool, ids);
   await isEarlierStoreThere(pool, ids[0] as number, ["V-0"], 0);
   const read = (await readOrders(pool, ids)).map((order) => ({ ...order, id: order.id }));
-  await withSurroundings({ pool, nowMs: Date.now(), doesParkedBlock: false }, read);
+  await withSurroundings({ pool, nowMs: Date.now(), config: { lanes: { parkedBlocks: false } } }, read);
   for (const requestId of [101, 102]) {
     const mine = await call(await claim());
     await findCallInHand(pool, mine.orderId, mine.fence);

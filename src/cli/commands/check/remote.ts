@@ -1,6 +1,6 @@
-import { readOrphaned } from "../../../app/orphaned.ts";
 import { orphanedCondition, orphanedWords } from "../../../console/attention/orphaned.ts";
 import { run } from "../../../ledger/database.ts";
+import { readOrphaned } from "../../../operator/things/orphaned.ts";
 import { EXIT } from "../../exit-status.ts";
 import { hasLedger, type OpenSite, withLedger, withQueues } from "../../open.ts";
 import type { Session } from "../../session.ts";
@@ -33,7 +33,7 @@ export function unsafeSettings(valueByName: ReadonlyMap<string, string>): string
 
 /** Warns of connectors that the ledger has something of and the configuration lacks. */
 export async function checkOrphaned({ pool, config }: OpenSite): Promise<Finding[]> {
-  return (await readOrphaned(pool, config)).map((left) =>
+  return (await readOrphaned({ pool, config })).map((left) =>
     warned(`connector ${left.connector}`, orphanedCondition({ ...left, ...orphanedWords(left) })),
   );
 }

@@ -6,25 +6,30 @@ import {
   type List,
   type ListPlace,
   nothingOf,
-} from "../../operator/listing.ts";
-import { clean } from "../../operator/text.ts";
-import { parseSince } from "../../operator/times.ts";
-import { pageOption, wholeNumber, wordsOf } from "../arguments.ts";
-import { type Watching, watched, watchOption } from "../live/watched.ts";
-import type { OpenSite } from "../open.ts";
-import { type Cli, type Session, toAction } from "../session.ts";
-import { printList } from "./list.ts";
+  WHOLE,
+} from "../operator/list.ts";
+import { clean } from "../operator/text.ts";
+import { parseSince } from "../operator/times.ts";
+import { pageOption, wholeNumber, wordsOf } from "./arguments.ts";
+import { type Watching, watched, watchOption } from "./live/watched.ts";
+import type { OpenSite } from "./open.ts";
+import { printList } from "./output/list.ts";
+import { type Cli, type Session, toAction } from "./session.ts";
 
 /** What is particular to the command of a list. */
 interface Particulars<Row, F extends Filters> {
   /** Command lines that show its use. */
   readonly examples: readonly string[];
+  /** What the command is called below the one above it; `list` unless given. */
+  readonly name?: string;
   /** Whether the command above it shows the list, too. */
   readonly isDefault?: boolean;
   /** Looks at what was asked for before the list is read. @throws Failure CLI_USAGE, CLI_NOT_FOUND */
   readonly check?: (session: Session, site: OpenSite, values: FilterValues<F>) => Promise<void> | void;
   /** What is done before entries are shown, such as writing that down. */
   readonly beforeShown?: (session: Session, site: OpenSite, shown: readonly Row[]) => Promise<void>;
+  /** What is said below the entries. */
+  readonly afterShown?: (session: Session, shown: readonly Row[]) => void;
   /** What is said besides where the list is empty from its beginning. */
   readonly whenEmpty?: (session: Session, site: OpenSite, values: FilterValues<F>) => Promise<void>;
 }
@@ -35,19 +40,25 @@ type Options = Watching & {
   readonly after?: number;
 } & Readonly<Record<string, unknown>>;
 
+/** At most this many entries, unless `--limit` says another number. */
+const A_PAGE = 50;
+
 /** Adds the command that shows a list: `… list`. */
 export function defineList<Row, F extends Filters>(
   parent: Command,
   cli: Cli,
   list: List<Row, F>,
-  { examples, isDefault = false, check, beforeShown, whenEmpty }: Particulars<Row, F>,
+  particulars: Particulars<Row, F>,
 ): void {
-  const { kind, flag = "before" } = list.page;
-  const command = parent.command("list", { isDefault }).description(list.help);
-  for (const [name, filter] of Object.entries(list.filters)) command.addOption(optionOf(name, filter));
+  const { examples, name = "list", isDefault = false } = particulars;
+  const { check, beforeShown, afterShown, whenEmpty } = particulars;
+  const { page } = list;
+  const flag = page?.flag ?? "before";
+  const command = parent.command(name, { isDefault }).description(list.help);
+  for (const [option, filter] of Object.entries(list.filters)) command.addOption(optionOf(option, filter));
+  command.option("--limit <n>", "at most this many", wholeNumber(1, 10_000), page ? A_PAGE : WHOLE);
+  if (page) command.addOption(pageOption(page.kind, `--${flag}`));
   command
-    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
-    .addOption(pageOption(kind, `--${flag}`))
     .addOption(watchOption())
     .addHelpText("after", `\nExample:\n${examples.map((each) => `  ${each}`).join("\n")}`)
     .action(
@@ -61,8 +72,9 @@ export function defineList<Row, F extends Filters>(
           const rows = await list.read(placeOf(site, session), values, part);
           await beforeShown?.(session, site, rows.slice(0, limit));
           const form = { ...list, nothing: clean(nothingOf(list, values, part)) };
-          const nextPage = (last: Row) => `--${flag} ${list.page.of(last)}`;
-          printList(session, { ...form, nextPage }, rows, limit);
+          const nextPage = page && ((last: Row) => `--${flag} ${page.of(last)}`);
+          printList(session, { ...form, ...(nextPage && { nextPage }) }, rows, limit);
+          afterShown?.(session, rows.slice(0, limit));
           if (from === undefined && rows.length === 0) await whenEmpty?.(session, site, values);
           return undefined;
         }),
@@ -92,9 +104,5 @@ function valuesOf<Row, F extends Filters>(
 
 /** Where lists are read for the command line. */
 export function placeOf({ pool, config }: Pick<OpenSite, "pool" | "config">, { clock }: Session): ListPlace {
-  const connectors = config.connectors.map(({ name }) => name);
-  return {
-    ...{ pool, nowMs: clock.now(), connectors, facilityIdByCode: config.facilityIdByCode },
-    doesParkedBlock: config.lanes.parkedBlocks,
-  };
+  return { pool, config, nowMs: clock.now() };
 }

@@ -1,6 +1,7 @@
 import { formatId } from "../ledger/ids.ts";
 import { recordAudit } from "../ledger/operator/audit.ts";
-import type { Details, Entry, Part } from "../operator/details.ts";
+import type { Viewer } from "../operator/column.ts";
+import type { Details, Entry, Part, Remark } from "../operator/parts.ts";
 import type { Thing } from "../operator/thing.ts";
 import { localTime } from "../operator/times.ts";
 import { findNamed, formsOf, pathOf } from "./act-forms.ts";
@@ -77,13 +78,7 @@ async function detailsPage<Row, Found extends Row>(
   const { viewer } = visit;
   const { heading, remarks = [], parts } = details;
   const path = pathOf(thing, row);
-  const own = (await instead?.(row, visit)) ?? {};
-  const at = (name: string) => {
-    const part = parts.find((each) => each.name === name);
-    return part
-      ? section(part.title ?? "", own[name] ?? contentOf(part, path, visit))
-      : (own[name] ?? html``);
-  };
+  const at = partsAt(parts, path, viewer, await instead?.(row, visit));
   const problems = parts.flatMap((part) =>
     part.kind === "problems" ? problemBox(part.title ?? "", part.problems, part.known) : [],
   );
@@ -95,12 +90,41 @@ async function detailsPage<Row, Found extends Row>(
     isLive: !viewer.mayShowPhi && !isStill,
     body: html`
 <div class="title"><h1>${name}</h1>${badge(state, paint)}<span class="note">${note.map((each, n) => html`${n > 0 ? " · " : ""}${each}`)}</span></div>
-${remarks.map(({ title, text, hint, isAct }) => html`<div class="why${isAct ? " act" : ""}"><strong>${title}</strong> ${withCommands(text)}${noteOf(hint)}</div>`)}
+${remarkBoxes(remarks)}
 ${problems}
 <div class="acts">${formsOf(thing, row, visit, records)}${await forms?.(row, details, visit)}${thing.details?.seen && revealForm(path, visit)}</div>
 ${remarks.length > 0 || problems.some(({ text }) => text !== "") ? whoActs(visit) : ""}
 ${await below?.(row, details, visit)}
 ${arrange(at)}`,
+  };
+}
+
+/** Why something stands as it does, and what to do about it. */
+export function remarkBoxes(remarks: readonly Remark[] = []): Html[] {
+  return remarks.map(
+    ({ title, text, hint, isAct }) =>
+      html`<div class="why${isAct ? " act" : ""}"><strong>${title}</strong> ${withCommands(text)}${noteOf(hint)}</div>`,
+  );
+}
+
+/** What a page has besides the rows of a table: a cell before each, and what stands below them. */
+interface Beside {
+  readonly before?: { readonly title: string; readonly cell: (row: never) => Content };
+  readonly below?: Content;
+}
+
+/** Gives a part by its name, under its heading; nothing for one that is not there. @param own what the page has in its place */
+export function partsAt(
+  parts: readonly Part[],
+  path: string,
+  viewer: Viewer,
+  own: Readonly<Record<string, Html>> = {},
+): (name: string, beside?: Beside) => Html {
+  return (name, beside) => {
+    const part = parts.find((each) => each.name === name);
+    if (part === undefined) return own[name] ?? html``;
+    const content = own[name] ?? contentOf(part, path, viewer, beside);
+    return part.title === undefined ? html`${content}` : section(part.title, content);
   };
 }
 
@@ -113,7 +137,7 @@ function revealForm(path: string, visit: Visit): Html {
 
 const SHOW = "Show the patient's data (is recorded)";
 
-function contentOf(part: Part, path: string, { viewer }: Visit): Content {
+function contentOf(part: Part, path: string, viewer: Viewer, { before, below }: Beside = {}): Content {
   switch (part.kind) {
     case "json":
     case "problems":
@@ -121,9 +145,10 @@ function contentOf(part: Part, path: string, { viewer }: Visit): Content {
     case "fields":
       return facts(part.columns, part.row, viewer);
     case "table": {
-      const { columns, rows, nothing, more } = part;
+      const { columns, rows, nothing, more, notes = [] } = part;
       if (rows.length === 0 && nothing === undefined) return "";
-      return html`${listTable(columns, rows, viewer, { nothing: nothing ?? "" })}${more && html`<p class="more"><a href="${path}?after=${more.after}">Next ones</a></p>`}`;
+      const table = listTable(columns, rows, viewer, { nothing: nothing ?? "", ...(before && { before }) });
+      return html`${table}${more && html`<p class="more"><a href="${path}?after=${more.after}">Next ones</a></p>`}${notes.map((note) => html`<p class="note">${withCommands(note)}</p>`)}${below}`;
     }
     case "entries":
       return part.entries.length === 0 ? "" : html`<ul class="plain">${part.entries.map(entryItem)}</ul>`;

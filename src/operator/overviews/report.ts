@@ -1,5 +1,5 @@
-import { FAILURES } from "../core/failures.ts";
-import { encodeCsv } from "../formats/csv/encode.ts";
+import { FAILURES } from "../../core/failures.ts";
+import { encodeCsv } from "../../formats/csv/encode.ts";
 import {
   ENDS,
   type Refusals,
@@ -7,10 +7,11 @@ import {
   type ReportedOrders,
   type Stage,
   type StageTimes,
-} from "../ledger/reports/report.ts";
-import { type Column, recordJson, type Viewer } from "./column.ts";
-import type { NamedPeriod } from "./report-period.ts";
-import { roundToUnit } from "./times.ts";
+} from "../../ledger/reports/report.ts";
+import { type Column, recordJson, type Viewer } from "../column.ts";
+import { type Overview, tablePart } from "../parts.ts";
+import type { NamedPeriod } from "../report-period.ts";
+import { roundToUnit } from "../times.ts";
 
 /** Orders by connector and operation, and how they stand; what there is none of is left empty. */
 const ORDER_COLUMNS: readonly Column<ReportedOrders>[] = [
@@ -90,51 +91,49 @@ export function reportNote({ kind, timeZone }: NamedPeriod): string {
   return `Orders, messages and files that came in ${kind === "day" ? "on this day" : "in this month"} (${timeZone}), as they stand now.`;
 }
 
-/** A list of the report. */
-interface ReportPart<Row> {
-  readonly key: "orders" | "stages" | "refusals";
-  readonly title: string;
-  readonly columns: readonly Column<Row>[];
-  readonly rows: readonly Row[];
-  /** What to say where it is empty. */
-  readonly nothing: string;
-}
-
-/** The lists of the report for people, each as `show` makes it. */
-export function reportParts<Shown>(
-  { orders, stages, refusals }: Report,
-  show: <Row>(part: ReportPart<Row>) => Shown,
-): Shown[] {
-  return [
-    show({
-      ...{ key: "orders", title: "Orders", columns: ORDER_COLUMNS, rows: withSum(orders) },
-      nothing: "No orders came in.",
-    }),
-    show({
-      ...{ key: "stages", title: "Times", columns: STAGE_COLUMNS, rows: stages },
-      nothing: "No order has come to its next step.",
-    }),
-    show({
-      ...{ key: "refusals", title: "Refusals", columns: REFUSAL_COLUMNS, rows: refusals },
-      nothing: "Nothing was refused, rejected, failed or parked.",
-    }),
-  ];
+/** The tables of the report. Programs get what was counted alone, people also the sum of it. */
+export function reportOverview({ orders, stages, refusals }: Report, viewer: Viewer): Overview {
+  return {
+    parts: [
+      {
+        ...tablePart<ReportedOrders>(
+          "orders",
+          {
+            ...{ title: "Orders", columns: ORDER_COLUMNS, rows: withSum(orders) },
+            nothing: "No orders came in.",
+          },
+          viewer,
+        ),
+        json: { orders: orders.map((row) => recordJson(ORDER_COLUMNS, row, viewer)) },
+      },
+      tablePart<StageTimes>(
+        "stages",
+        {
+          ...{ title: "Times", columns: STAGE_COLUMNS, rows: stages },
+          nothing: "No order has come to its next step.",
+        },
+        viewer,
+      ),
+      tablePart<Refusals>(
+        "refusals",
+        {
+          ...{ title: "Refusals", columns: REFUSAL_COLUMNS, rows: refusals },
+          nothing: "Nothing was refused, rejected, failed or parked.",
+        },
+        viewer,
+      ),
+    ],
+  };
 }
 
 /** The report for programs. */
-export function reportJson(period: NamedPeriod, report: Report, viewer: Viewer) {
-  const { kind, name, from, to, timeZone } = period;
-  const of = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]) =>
-    rows.map((row) => recordJson(columns, row, viewer));
-  return {
-    [kind]: name,
-    from,
-    to,
-    timeZone,
-    orders: of(ORDER_COLUMNS, report.orders),
-    stages: of(STAGE_COLUMNS, report.stages),
-    refusals: of(REFUSAL_COLUMNS, report.refusals),
-  };
+export function reportJson(
+  { kind, name, from, to, timeZone }: NamedPeriod,
+  report: Report,
+  viewer: Viewer,
+): Record<string, unknown> {
+  const parts = reportOverview(report, viewer).parts.map(({ json }) => json);
+  return Object.assign({ [kind]: name, from, to, timeZone }, ...parts);
 }
 
 const CSV_COLUMNS = [

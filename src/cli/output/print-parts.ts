@@ -1,10 +1,11 @@
 import { shownProblem } from "../../core/failures.ts";
 import { type Column, recordJson } from "../../operator/column.ts";
-import type { Details, Entry, Part } from "../../operator/details.ts";
+import type { Details, Entry, Overview, Part, Remark } from "../../operator/parts.ts";
 import { clean, HIDDEN, problemLines } from "../../operator/text.ts";
 import { describeStep, stepsOf } from "../../operator/timeline.ts";
 import { localTime, timeWithAge } from "../../operator/times.ts";
 import type { Session } from "../session.ts";
+import { groupedLines } from "./groups.ts";
 import { renderFields, renderTable } from "./table.ts";
 
 /** A part of what is known of one thing. */
@@ -26,7 +27,7 @@ export function fields<Row>(columns: readonly Column<Row>[], row: Row, session: 
 const INDENT = 2;
 
 /** The room that the lines of a section with a title have. */
-export function insetWidth({ width }: Session): number | undefined {
+function insetWidth({ width }: Session): number | undefined {
   return width === undefined ? undefined : width - INDENT;
 }
 
@@ -55,14 +56,31 @@ export function sectionsOf(
   return {
     heading: [
       clean(`${name}: ${what === undefined ? "" : `${what}, `}`) + painted + when,
-      ...remarks.flatMap(({ title, text, hint }) => [clean(`${title} ${text}`), ...hintLines(hint)]),
+      ...remarkLines(remarks, session),
     ],
-    sections: parts.map((part) => ({
-      ...titleOf(part),
-      json: part.json ?? {},
-      lines: linesOf(part, session),
-    })),
+    sections: parts.map((part) => sectionOf(part, session)),
   };
+}
+
+function remarkLines(remarks: readonly Remark[], { paint }: Session): string[] {
+  return remarks.flatMap(({ title, text, hint, isAct }) => [
+    `${isAct ? paint("yellow", clean(title)) : clean(title)}${text && ` ${clean(text)}`}`,
+    ...hintLines(hint),
+  ]);
+}
+
+function sectionOf(part: Part, session: Session): Section {
+  return { ...titleOf(part), json: part.json ?? {}, lines: linesOf(part, session) };
+}
+
+/** Shows what several tables say, to people or as one JSON document. @param rest its further keys */
+export function printOverview(
+  session: Session,
+  { remarks = [], parts }: Overview,
+  rest: Readonly<Record<string, unknown>> = {},
+): void {
+  const sections = [...parts.map((part) => sectionOf(part, session)), { json: rest, lines: [] }];
+  printDetails(session, remarkLines(remarks, session), sections);
 }
 
 /** What stands right below the heading needs no title. */
@@ -77,10 +95,11 @@ function linesOf(part: Part, session: Session): string[] {
     case "fields":
       return renderFields(part.columns, part.row, session);
     case "table": {
-      const { columns, rows, nothing, more } = part;
+      const { columns, rows, nothing, more, notes = [], groups } = part;
       if (rows.length === 0) return nothing === undefined ? [] : [nothing];
-      const lines = renderTable(columns, rows, { ...session, width: insetWidth(session) });
-      return more === undefined ? lines : [...lines, more.words];
+      const inset = { ...session, width: part.title === undefined ? session.width : insetWidth(session) };
+      const lines = groups ? groupedLines(columns, rows, groups, inset) : renderTable(columns, rows, inset);
+      return [...lines, ...(more === undefined ? [] : [more.words]), ...notes.map(clean)];
     }
     case "entries":
       return part.entries.flatMap(entryLines);

@@ -6,10 +6,13 @@ import {
   type List,
   type ListPlace,
   nothingOf,
-} from "../operator/listing.ts";
-import { filterForm, nextPage, options, SEARCH_AGAIN } from "./components.ts";
+  WHOLE,
+} from "../operator/list.ts";
+import { filterForm, listTable, nextPage, options, SEARCH_AGAIN } from "./components.ts";
 import type { Records } from "./deps.ts";
-import { type Html, html } from "./html.ts";
+import { type Content, type Html, html } from "./html.ts";
+import { withCommands } from "./page-of-command.ts";
+import { SECTIONS, type Section } from "./sections.ts";
 import { type Site, type Visit, wholeNumber } from "./site.ts";
 
 // A list that the command line has too, on a page.
@@ -25,22 +28,63 @@ const SINCE = {
 } as const;
 
 /** A part of a list, as a page has it. */
-interface ListPage<Row, F extends Filters> {
+export interface ListPage<Row, F extends Filters> {
   /** Undefined for a search that is not kept any more. */
   readonly values: FilterValues<F> | undefined;
   readonly rows: readonly Row[];
   /** What stands in place of an empty list. */
   readonly nothing: string;
+  /** The list as a table, or some of its rows. */
+  readonly table: (options?: TableOptions<Row>) => Html;
   /** The form by which the list is narrowed. */
   readonly form: Html;
   /** The link to the next part, where there is one. */
   readonly more: Html | "";
 }
 
+type TableOptions<Row> = Partial<Parameters<typeof listTable<Row>>[3]> & { readonly rows?: readonly Row[] };
+
+/** What is particular to the page of a list. */
+interface Particulars<Row, F extends Filters> {
+  /** The page's heading; as the menu names it unless given. */
+  readonly heading?: string;
+  /** False where it does not refresh itself. */
+  readonly isLive?: boolean;
+  /** What stands above the filter, and between that and the list. */
+  readonly above?: (visit: Visit) => Promise<Content> | Content;
+  readonly between?: (page: ListPage<Row, F>, visit: Visit) => Promise<Content> | Content;
+  /** The list itself, where it is more than its table. */
+  readonly list?: (page: ListPage<Row, F>, visit: Visit) => Content;
+}
+
+/** Adds the page of a list. */
+export function addListPage<Row, F extends Filters>(
+  site: Site,
+  path: Section,
+  list: List<Row, F>,
+  records: Records,
+  { heading, isLive = true, above, between, list: shown = ({ table }) => table() }: Particulars<Row, F> = {},
+): void {
+  const title = SECTIONS[path].name;
+  site.filter(path);
+  site.page(path, async (visit) => {
+    const [page, head] = await Promise.all([readListPage(list, path, visit, records), above?.(visit)]);
+    return {
+      ...{ title, section: path, isLive },
+      body: html`
+<h1>${heading ?? title}</h1>
+${head}
+${page.form}
+${await between?.(page, visit)}
+${shown(page, visit)}
+${page.more}`,
+    };
+  });
+}
+
 /** Where lists are read for a page. */
-export function placeOf(records: Records, { viewer }: Pick<Visit, "viewer">): ListPlace {
-  const { pool, connectors, facilityIdByCode, doesParkedBlock } = records;
-  return { pool, connectors, facilityIdByCode, doesParkedBlock, nowMs: viewer.clock.now() };
+export function placeOf({ pool, config }: Records, { viewer }: Pick<Visit, "viewer">): ListPlace {
+  return { pool, config, nowMs: viewer.clock.now() };
 }
 
 /** Reads the part of a list that an address asks for; `path` is the page's, whose filter is posted (`Site.filter`). */
@@ -53,20 +97,23 @@ export async function readListPage<Row, F extends Filters>(
   const { query } = visit;
   const place = placeOf(records, visit);
   const values = filterValues(list, query, visit);
-  const { kind, flag = "before", of } = list.page;
-  const from = query.get(flag) ?? "";
+  const { kind, flag = "before", of } = list.page ?? {};
+  const limit = of ? A_PAGE : WHOLE;
+  const from = (of && query.get(flag)) ?? "";
   const after = kind === undefined ? wholeNumber(from, 15) : parseId(kind, from);
   const [found, inputs] = await Promise.all([
-    values === undefined ? [] : list.read(place, values, { limit: A_PAGE + 1, after }),
+    values === undefined ? [] : list.read(place, values, { limit: limit + 1, after }),
     inputsOf(list.filters, place, visit),
   ]);
-  const rows = found.slice(0, A_PAGE);
+  const rows = found.slice(0, limit);
   const last = rows.at(-1);
+  const nothing = values === undefined ? SEARCH_AGAIN : nothingOf(list, values, { after });
   return {
-    ...{ values, rows },
-    nothing: values === undefined ? SEARCH_AGAIN : nothingOf(list, values, { after }),
+    ...{ values, rows, nothing },
+    table: ({ rows: shown = rows, ...options } = {}) =>
+      listTable(list.columns, shown, visit.viewer, { nothing: withCommands(nothing), ...options }),
     form: inputs.length === 0 ? html`` : filterForm(path, inputs, visit),
-    more: found.length > A_PAGE && last ? nextPage(query, path, of(last), flag) : "",
+    more: of && found.length > limit && last ? nextPage(query, path, of(last), flag) : "",
   };
 }
 

@@ -1,4 +1,3 @@
-import type pg from "pg";
 import type { Problem } from "../core/failures.ts";
 import type { OrderEvent } from "../ledger/operator/views.ts";
 import { type Column, type Paint, recordJson, type Viewer } from "./column.ts";
@@ -6,18 +5,13 @@ import type { Known } from "./ready-hint.ts";
 
 // What is known of one record is declared once: the command line and the console are two renderers of it.
 
-/** Where the details of a record are read. */
-export interface DetailsPlace {
-  readonly pool: pg.Pool;
-  /** `lanes.parkedBlocks` of the configuration. */
-  readonly doesParkedBlock: boolean;
-  /** Whether traces are made (`tracing` of the configuration). */
-  readonly isTraced: boolean;
+/** All that is known of one record. */
+export interface Details extends Overview {
+  readonly heading: Heading;
 }
 
-/** All that is known of one record. */
-export interface Details {
-  readonly heading: Heading;
+/** What people look at that is several tables: the details of a record, or one of `overviews/`. */
+export interface Overview {
   /** Why it stands as it does, and what to do about it. */
   readonly remarks?: readonly Remark[];
   readonly parts: readonly Part[];
@@ -68,6 +62,16 @@ interface Table {
   readonly nothing: string | undefined;
   /** Where it was cut, what shows more on the command line; and for the console, what stands behind `after` in an address. */
   readonly more?: { readonly words: string; readonly after: string } | undefined;
+  /** What people do about its rows. */
+  readonly notes?: readonly string[];
+  /** Rows of which a terminal shows those with the same text as one line, with their ids. */
+  readonly groups?: Groups<never>;
+}
+
+interface Groups<Row> {
+  readonly by: (row: Row) => string;
+  /** Rows for programs, and lines for people, at most. */
+  readonly limit: number;
 }
 
 /** A text that may name a patient. */
@@ -115,26 +119,30 @@ export function fieldsPart<Row>(
   };
 }
 
-/** A list that belongs to the record. @param key under which programs find it */
+/** A list that belongs to the record, or to the overview. @param key under which programs find it; its name unless given */
 export function tablePart<Row>(
   name: string,
   {
     key = name,
+    columns,
+    rows,
+    groups,
     ...table
-  }: Omit<Table, "kind" | "columns" | "rows" | "nothing"> & {
+  }: Pick<Table, "more" | "notes"> & {
     readonly key?: string;
-    readonly title: string;
+    readonly title?: string;
     readonly columns: readonly Column<Row>[];
     readonly rows: readonly Row[];
     readonly nothing?: string;
+    readonly groups?: Groups<Row>;
   },
   viewer: Viewer,
 ): Part {
-  const { columns, rows, nothing, title, more } = table;
   return {
-    ...{ kind: "table", name, title, nothing, more },
-    json: { [key]: rows.map((row) => recordJson(columns, row, viewer)) },
+    ...{ kind: "table", name, nothing: undefined, ...table },
+    json: { [key]: rows.slice(0, groups?.limit).map((row) => recordJson(columns, row, viewer)) },
     columns: columns as readonly Column<never>[],
     rows: rows as readonly never[],
+    ...(groups && { groups: groups as Groups<never> }),
   };
 }

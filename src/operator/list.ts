@@ -1,18 +1,12 @@
-import type pg from "pg";
 import type { IdKind } from "../ledger/ids.ts";
 import type { Column } from "./column.ts";
+import { connectorNames, type Place } from "./place.ts";
 
 // A list that people look through is declared once: the command line and the console are two renderers of it.
 
 /** Where a list is read, and for whom. */
-export interface ListPlace {
-  readonly pool: pg.Pool;
+export interface ListPlace extends Place {
   readonly nowMs: number;
-  /** Names of the connectors that are configured. */
-  readonly connectors: readonly string[];
-  readonly facilityIdByCode: ReadonlyMap<string, number>;
-  /** `lanes.parkedBlocks` of the configuration. */
-  readonly doesParkedBlock: boolean;
 }
 
 /** How people ask for a filter. */
@@ -89,7 +83,7 @@ export const search = (asked: Asked): Text => ({ ...asked, kind: "search" });
 
 /** What came through one connector; `what` is, such as `files that came`. */
 export const byConnector = (what: string): Known =>
-  known(({ connectors }) => connectors, {
+  known(({ config }) => connectorNames(config), {
     ...{ value: "name", label: "Connector" },
     help: `only ${what} through this connector`,
   });
@@ -118,6 +112,9 @@ export interface ListPart {
   readonly after?: number | undefined;
 }
 
+/** How many entries of a list that has no pages are read at most: more there never are. */
+export const WHOLE = 1_000;
+
 /** A list that people look through, page by page. */
 export interface List<Row, F extends Filters> {
   /** The key of the list in JSON. */
@@ -129,8 +126,8 @@ export interface List<Row, F extends Filters> {
   /** What people read where the list is empty from its beginning. */
   readonly nothing: (values: FilterValues<F>) => string;
   readonly read: (place: ListPlace, values: FilterValues<F>, part: ListPart) => Promise<readonly Row[]>;
-  /** By what the next page is asked for. */
-  readonly page: {
+  /** By what the next page is asked for; absent for what is never that many. */
+  readonly page?: {
     /** What its records' ids begin with; absent for plain numbers. */
     readonly kind?: IdKind;
     /** Of a list whose oldest entries stand first it is what comes `after`. */

@@ -2,10 +2,10 @@ import { type Argument, type Command, Option } from "commander";
 import type { OutcomeLine, SiteAct } from "../operator/site-act.ts";
 import { clean } from "../operator/text.ts";
 import { EXIT, type ExitStatus, exitStatusOf } from "./exit-status.ts";
-import { withLedger, withLedgerOrNone } from "./open.ts";
+import { type OpenSite, withLedger, withLedgerOrNone } from "./open.ts";
 import { withProgress } from "./output/progress.ts";
+import { type ActOptions, actsOf, confirm, reasonOf, WHY } from "./record-commands.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
-import { type ActOptions, actsOf, confirm, reasonOf, WHY } from "./things.ts";
 
 // The commands of acts that have no record, as the things of `src/operator/things/` declare them.
 
@@ -31,7 +31,7 @@ export function defineSiteAct<On extends object>(
   if (argument !== undefined) command.addArgument(argument);
   for (const option of options) command.addOption(option);
   command.addOption(new Option("--reason <text>", reasonHelp).makeOptionMandatory(reason === "required"));
-  if (act.warnings) command.option("-y, --yes", "don't ask");
+  if (act.warnings || act.isAsked) command.option("-y, --yes", "don't ask");
   command.addHelpText("after", `\nExample:\n  ${example}`).action(
     toAction(cli, (session, ...given: unknown[]) => {
       const asked = given.at(-1) as Options;
@@ -51,12 +51,10 @@ export async function actOnSite<On extends object>(
   const by = { actor: session.actor, reason: reasonOf(act, asked.reason) };
   const open = act.canLackLedger ? withLedgerOrNone : withLedger;
   const outcome = await open(session, async (site) => {
-    const warnings = (await act.warnings?.(site)) ?? [];
-    const question = `${warnings.join(" ")} Go on nevertheless?`;
-    if (warnings.length > 0 && !(await confirm(session, question, asked.yes))) return undefined;
+    const question = await questionOf(act, on, site);
+    if (question !== undefined && !(await confirm(session, question, asked.yes))) return undefined;
     const place = {
-      ...{ pool: site.pool, acts: await actsOf(site, session), viewer: session },
-      connectors: site.config.connectors.map(({ name }) => name),
+      ...{ pool: site.pool, config: site.config, acts: await actsOf(site, session), viewer: session },
     };
     let done = 0;
     const work = (report: (done: number) => void) =>
@@ -71,6 +69,17 @@ export async function actOnSite<On extends object>(
   ]);
   if (isDone) return undefined;
   return code === undefined ? EXIT.failed : exitStatusOf(code);
+}
+
+/** What is asked before an act; undefined where it is just done. */
+async function questionOf<On extends object>(
+  { warnings, many, isAsked }: SiteAct<On>,
+  on: On,
+  place: Pick<OpenSite, "pool" | "config">,
+): Promise<string | undefined> {
+  if (many && isAsked) return `${(await many(place, on)).title}?`;
+  const found = (await warnings?.(place)) ?? [];
+  return found.length === 0 ? undefined : `${found.join(" ")} Go on nevertheless?`;
 }
 
 function lineOf({ paint }: Session, [sign, text]: OutcomeLine): string {

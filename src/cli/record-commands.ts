@@ -5,7 +5,6 @@ import { VERSION } from "../core/version.ts";
 import { formatId, type IdKind, parseId } from "../ledger/ids.ts";
 import type { Act } from "../ledger/operator/audit.ts";
 import type { Acted, Acts } from "../operator/acts.ts";
-import type { DetailsPlace } from "../operator/details.ts";
 import { clean, problemLines } from "../operator/text.ts";
 import {
   type ActWords,
@@ -17,7 +16,7 @@ import {
 } from "../operator/thing.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenSite, recordShown, withLedger, withService } from "./open.ts";
-import { printDetails, sectionsOf } from "./output/details.ts";
+import { printDetails, sectionsOf } from "./output/print-parts.ts";
 import { withProgress } from "./output/progress.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
 
@@ -90,8 +89,7 @@ export async function readSections<Row, Found extends Row>(
   part?: DetailsPart,
 ) {
   if (details === undefined) throw new TypeError("nothing more is known of such records");
-  const isTraced = config.tracing !== undefined;
-  const place: DetailsPlace = { pool, isTraced, doesParkedBlock: config.lanes.parkedBlocks };
+  const place = { pool, config };
   if (session.mayShowPhi) await recordShown(session, pool, (await details.seen?.(place, row)) ?? []);
   return sectionsOf(await details.read(place, row, session, part), session);
 }
@@ -275,7 +273,11 @@ async function actOnAll<Row, Found extends Row, Given>(
 ): Promise<Done[] | undefined> {
   const idOf = (row: Row) => formatId(kind, numberOf(row));
   const name = nameOf ?? idOf;
-  const run = await act.start({ pool: site.pool, acts: await actsOf(site, session) }, by, given);
+  const run = await act.start(
+    { pool: site.pool, config: site.config, acts: await actsOf(site, session) },
+    by,
+    given,
+  );
   // All are looked at before the first is changed, so that a mistake in the list does nothing by halves.
   if (run.check) for (const row of rows) await run.check(row);
   if (act.asks !== undefined && rows.length > 1) {
@@ -301,7 +303,7 @@ export async function actsOf(
   { pool, config }: Pick<OpenSite, "pool" | "config">,
   session: Session,
 ): Promise<Acts> {
-  const { createActs } = await import("../app/acts/acts.ts");
+  const { createActs } = await import("../app/acts/create-acts.ts");
   const { clock, io, secrets } = session;
   // A place of alerts may be the log, which has to be seen.
   const logger = createLogger({ level: "info" }, io.stderr, secrets);
