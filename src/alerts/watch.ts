@@ -60,6 +60,9 @@ export interface AlertMoment {
   readonly isFirstLook: boolean;
 }
 
+/** The most urgent one first. */
+const URGENCY: readonly AlertCondition["level"][] = ["act", "wait", "look"];
+
 /**
  * What becomes of alerts. A condition starts an alert once it has held for as long as its kind asks, and the alert is over once
  * the condition has been gone for a while, so that one that comes and goes is reported once. Nothing is announced that a person
@@ -74,7 +77,10 @@ export function decideAlerts(
 ): AlertChanges {
   const holding = new Map<string, AlertCondition>();
   for (const each of conditions) {
-    if (rules[each.kind]?.on && !holding.has(alertKey(each))) holding.set(alertKey(each), each);
+    // One alert is for several conditions, such as of the results for one lab: it says the most urgent one.
+    const former = holding.get(alertKey(each));
+    const isMore = former === undefined || URGENCY.indexOf(each.level) < URGENCY.indexOf(former.level);
+    if (rules[each.kind]?.on && isMore) holding.set(alertKey(each), each);
   }
   const known = new Set(open.map(alertKey));
   const changes = {

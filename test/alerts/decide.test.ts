@@ -44,6 +44,15 @@ describe("an alert", () => {
     expect(decided([alert({ since: ago(120) })], [DOWN])).toEqual({ started: [1], announced: [1] });
   });
 
+  it("says the most urgent of several conditions that it is for, wherever that stands", () => {
+    const waiting = { ...DOWN, level: "wait", text: "it is tried again" } as const;
+    for (const each of [
+      [waiting, DOWN],
+      [DOWN, waiting],
+    ])
+      expect(decided([], each)).toEqual({ begun: [DOWN] });
+  });
+
   it("says what its condition says now, and is as urgent", () => {
     const now = { level: "look", text: "it is down for 2 of 3", hint: "Wait." } as const;
     expect(decided([alert(STARTED)], [{ ...DOWN, ...now }])).toEqual({ restated: [{ id: 1, ...now }] });
