@@ -123,8 +123,12 @@ function serviceOf({ service, generatedAt }: Facts): StatusPart[] {
 }
 
 /** Labs of which none is known to be away: whether they took results, of those that did not each by itself. */
-function labsOf({ connectors }: Facts, wrong: ReadonlySet<string | undefined>): StatusPart[] {
-  const all = connectors ?? [];
+function labsOf(
+  { connectors, failingDeliveries }: Facts,
+  wrong: ReadonlySet<string | undefined>,
+): StatusPart[] {
+  // Where it is not known which results fail, neither is this.
+  const all = failingDeliveries === null ? [] : (connectors ?? []);
   const others = all.filter(({ connector }) => !wrong.has(PARTS.lab.name(connector)));
   const takers = others.filter(({ hasTakenResults }) => hasTakenResults === true);
   const untried = others.filter(({ hasTakenResults }) => hasTakenResults === false);
