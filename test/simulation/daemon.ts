@@ -1,7 +1,7 @@
 import pg from "pg";
 import { pino } from "pino";
 import { Configuration, type Settings } from "../../src/app/configuration.ts";
-import type { Context } from "../../src/app/context.ts";
+import type { Context, Role } from "../../src/app/context.ts";
 import { openIntake } from "../../src/app/intake.ts";
 import { openEpoch } from "../../src/app/restored.ts";
 import { startWorker } from "../../src/app/worker.ts";
@@ -9,6 +9,7 @@ import type { Connector } from "../../src/connectors/connector.ts";
 import type { Intake } from "../../src/core/intake.ts";
 import { noTracer } from "../../src/core/order-step.ts";
 import { PeerCertificates } from "../../src/core/peer-certificates.ts";
+import { epochFileOf } from "../../src/ledger/restored/epoch-file.ts";
 import { joinWorkers } from "../../src/ledger/workers/membership.ts";
 import type { SimulatedLedger } from "./ledger/ledger.ts";
 import type { HeartbeatClient } from "./ledger/own-session.ts";
@@ -22,7 +23,6 @@ const silent = pino(
   { write: (line: string) => void process.stderr.write(line) },
 );
 const RESTART_MS = 1_500;
-const ROLES = ["intake", "worker"] as const;
 
 /** What daemons work with. */
 export interface Site {
@@ -50,10 +50,13 @@ export class Machine {
   #runs = 0;
   intake: Intake | undefined;
   isStopped = false;
+  readonly #roles: ReadonlySet<Role>;
+  #isRunning = false;
 
-  constructor(site: Site, name: string) {
+  constructor(site: Site, name: string, roles: ReadonlySet<Role>) {
     this.#site = site;
     this.name = name;
+    this.#roles = roles;
     this.#host = { name: `${name}'s machine`, state: "up" };
   }
 
@@ -67,7 +70,12 @@ export class Machine {
   }
 
   get isUp(): boolean {
-    return this.#actor.state === "up" && this.intake !== undefined;
+    return this.#actor.state === "up" && this.#isRunning;
+  }
+
+  /** Where it keeps how far the ledger has come. */
+  get epochFile(): string {
+    return epochFileOf(this.#site.epochFileOf(this.name), this.#roles);
   }
 
   start(): void {
@@ -92,6 +100,7 @@ export class Machine {
     if (this.#actor.state === "dead") return;
     this.#actor.state = "dead";
     this.intake = undefined;
+    this.#isRunning = false;
     const application = this.#application;
     const { world, ledger } = this.#site;
     world.later(this.#host, 0, () => ledger.endSessionsOf(application));
@@ -131,7 +140,7 @@ export class Machine {
     const membership = await joinWorkers({
       ...{ connection, pool, clock: clock.beating(), logger },
       self: {
-        ...{ name, host: name, pid: 1, version: "simulated", roles: ROLES },
+        ...{ name, host: name, pid: 1, version: "simulated", roles: [...this.#roles] },
         connectors: config.connectors.map((each) => each.name),
       },
       onDrain: () => undefined,
@@ -140,7 +149,7 @@ export class Machine {
       world.say(name, "notices that the ledger was put back, and ends");
       world.later(this.#host, 0, () => this.kill());
     };
-    const roles = new Set(ROLES);
+    const roles = this.#roles;
     const epoch = await openEpoch(config, { pool, logger, roles, worker: membership, onWentBack: onFatal });
     membership.watch(epoch);
     const context: Context = {
@@ -152,11 +161,13 @@ export class Machine {
       ledger: { pool, connection, isEmbedded: false, close: async () => undefined },
       ...{ observers: new Set(), certificates: new PeerCertificates(clock), onClose: () => undefined },
     };
-    await startWorker(context, [connectorOf(actor)]);
-    this.intake = await openIntake(configuration, {
-      ...{ pool, worker: membership, clock, logger },
-      onCommitted: () => membership.wake(),
-    });
+    if (roles.has("worker")) await startWorker(context, [connectorOf(actor)]);
+    if (roles.has("intake"))
+      this.intake = await openIntake(configuration, {
+        ...{ pool, worker: membership, clock, logger },
+        onCommitted: () => membership.wake(),
+      });
+    this.#isRunning = true;
   }
 }
 

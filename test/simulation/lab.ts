@@ -126,7 +126,7 @@ export class SimulatedLab {
     if (message.isAnswered) return;
     const world = this.#world;
     world.later(this.#actor, AGAIN_MS, () => this.#try(message));
-    const up = this.#machines.filter(({ isUp }) => isUp);
+    const up = this.#machines.filter(({ isUp, intake }) => isUp && intake !== undefined);
     if (up.length === 0) return;
     const machine = world.pick(up);
     const { actor, intake } = machine;

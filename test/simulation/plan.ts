@@ -106,6 +106,7 @@ const drawn = fc.record({
   chance: fc.nat(),
   surface: fc.constantFrom("request", "external"),
   daemons: fc.constantFrom(1, 2, 2),
+  isIntakeApart: fc.constantFrom(false, false, true),
   service: fc.record({
     envelope: fc.constantFrom("array", "data"),
     mostPerPage: fc.constantFrom(100, 2, 10),
@@ -171,4 +172,7 @@ export const plans = drawn.map(({ orders, daemonEvents, placeEvents, people, oth
   };
 });
 
-export type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never;
+type Drawn = typeof plans extends fc.Arbitrary<infer T> ? T : never;
+
+/** Of a plan that was kept before it was drawn, too, each daemon takes orders in and works them off. */
+export type Plan = Omit<Drawn, "isIntakeApart"> & Partial<Pick<Drawn, "isIntakeApart">>;

@@ -5,7 +5,7 @@ import type { Strike } from "../ledger/step.ts";
 import { AIMS, type Plan } from "../plan.ts";
 import { type Actor, BEGINNING } from "../world.ts";
 import type { Person } from "./person.ts";
-import { epochFileOf, type Scene } from "./scene.ts";
+import type { Scene } from "./scene.ts";
 
 /** By then the next heartbeats have told all daemons how far the ledger has come. */
 const LEARNT_MS = 1_100;
@@ -180,7 +180,7 @@ export class Disturbances {
     const { correlation, orders } = this.#scene.plan;
     if (correlation === "token" && orders.every(({ operation }) => operation === "STORE")) return false;
     const [now] = await this.#scene.ledger.ask<{ epoch: number }>("select epoch from ledger");
-    const known = await Promise.all(this.#scene.machines.map(({ name }) => readEpochFile(epochFileOf(name))));
+    const known = await Promise.all(this.#scene.machines.map(({ epochFile }) => readEpochFile(epochFile)));
     return known.some((each) => (each?.epoch ?? 0) < (now?.epoch ?? 0));
   }
 
@@ -197,8 +197,8 @@ export class Disturbances {
   async #noteFrozen(epochOfCopy: number): Promise<void> {
     const [now] = await this.#scene.ledger.ask<{ epoch: number }>("select epoch from ledger");
     if (now?.epoch === epochOfCopy) return;
-    for (const { name } of this.#scene.machines) {
-      const known = await readEpochFile(epochFileOf(name));
+    for (const { epochFile } of this.#scene.machines) {
+      const known = await readEpochFile(epochFile);
       if ((known?.epoch ?? 0) <= epochOfCopy) this.#scene.lab.isForgiving = true;
     }
   }

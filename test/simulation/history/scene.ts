@@ -1,4 +1,5 @@
 import type { Settings } from "../../../src/app/configuration.ts";
+import type { Role } from "../../../src/app/context.ts";
 import { Machine, type Site } from "../daemon.ts";
 import { FOLDER } from "../files.ts";
 import { type LabOrder, SimulatedLab } from "../lab.ts";
@@ -96,9 +97,10 @@ export class Scene {
       },
       strikeAt: (machine, text) => strikeAt(machine, text),
     };
-    this.machines = Array.from(
-      { length: plan.daemons },
-      (_, index) => new Machine(site, `daemon ${index + 1}`),
+    const shared: readonly Role[] = plan.isIntakeApart ? ["worker"] : ["intake", "worker"];
+    const roles = Array.from({ length: plan.daemons }, () => shared);
+    this.machines = (plan.isIntakeApart ? [...roles, ["intake" as const]] : roles).map(
+      (own, index) => new Machine(site, `daemon ${index + 1}`, new Set(own)),
     );
     this.lab = new SimulatedLab(world, this.machines, (nth) =>
       this.isQuiet ? undefined : plan.results.find((each) => each.nth === nth)?.fate,
