@@ -7,7 +7,7 @@ import type { Logger } from "../core/logger.ts";
 import { WORD } from "../jobs/calls/finds.ts";
 import { checkNewSessions } from "../ledger/database.ts";
 import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
-import { epochFileOf, readEpochFile } from "../ledger/restored/epoch-file.ts";
+import { epochFileOf, readOwnEpochFile } from "../ledger/restored/epoch-file.ts";
 import { enterRestored, type NoticedRestore } from "../ledger/restored/restore.ts";
 import { findLastCall, findWithoutCall } from "../ledger/restored/without-call.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
@@ -36,8 +36,7 @@ export async function openEpoch(
 ): Promise<Epoch> {
   const { pool, worker, roles } = deps;
   const submits = roles.has("worker");
-  const ownFile = epochFileOf(epochFile, roles);
-  const file = await readEpochFile(ownFile);
+  const file = await readOwnEpochFile(epochFile, roles);
   const found = await findLedgerEpoch(pool);
   const wentBack = decideWentBack(found, file, !submits || (await hasAnotherCompared(pool, worker.id)));
   if (wentBack) {
@@ -46,7 +45,11 @@ export async function openEpoch(
   }
   // Before the number goes up: a worker that starts beside this one and has no file yet knows a raised number by it.
   if (submits) await noteCompared(pool, worker.id);
-  const counting = startEpoch({ ...deps, file: ownFile, now: await findLedgerEpoch(pool) });
+  const counting = startEpoch({
+    ...deps,
+    file: epochFileOf(epochFile, roles),
+    now: await findLedgerEpoch(pool),
+  });
   // A copy that was made while nothing worked is known by this start already. Who can't know an older copy must not raise its number past
   // what others know.
   if (submits) await counting.advance();

@@ -95,6 +95,12 @@ export async function withLedger<T>(
   }
 }
 
+/** Before anything is decided about records. @throws Failure LEDGER_WENT_BACK, LEDGER_EPOCH_UNUSABLE */
+export async function assertNoOlderCopy({ pool, config }: Pick<OpenSite, "pool" | "config">): Promise<void> {
+  const { requireNoOlderCopy } = await import("../ledger/restored/epoch.ts");
+  await requireNoOlderCopy(pool, config.epochFile);
+}
+
 /** The same for what can do without the ledger: what asks that fails with the reason, as a Failure. */
 export async function withLedgerOrNone<T>(
   session: Session,

@@ -15,7 +15,7 @@ import {
   type Thing,
 } from "../operator/thing.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
-import { type OpenSite, recordShown, withLedger, withService } from "./open.ts";
+import { assertNoOlderCopy, type OpenSite, recordShown, withLedger, withService } from "./open.ts";
 import { printDetails, sectionsOf } from "./output/print-parts.ts";
 import { withProgress } from "./output/progress.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
@@ -181,8 +181,7 @@ export function defineAct<Row, Found extends Row, Given>(
       const said = particulars.given?.(asked) as Given;
       for (const word of names) checkWord(word);
       const done = await withLedger(session, async (site) => {
-        const { requireNoOlderCopy } = await import("../ledger/restored/epoch.ts");
-        await requireNoOlderCopy(site.pool, site.config.epochFile);
+        await assertNoOlderCopy(site);
         const rows =
           choose && chosen !== undefined
             ? await choose.records(site, chosen as never)

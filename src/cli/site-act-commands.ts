@@ -2,7 +2,7 @@ import { type Argument, type Command, Option } from "commander";
 import type { OutcomeLine, SiteAct } from "../operator/site-act.ts";
 import { clean } from "../operator/text.ts";
 import { EXIT, type ExitStatus, exitStatusOf } from "./exit-status.ts";
-import { type OpenSite, withLedger, withLedgerOrNone } from "./open.ts";
+import { assertNoOlderCopy, type OpenSite, withLedger, withLedgerOrNone } from "./open.ts";
 import { withProgress } from "./output/progress.ts";
 import { type ActOptions, actsOf, confirm, reasonOf, WHY } from "./record-commands.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
@@ -51,6 +51,7 @@ export async function actOnSite<On extends object>(
   const by = { actor: session.actor, reason: reasonOf(act, asked.reason) };
   const open = act.canLackLedger ? withLedgerOrNone : withLedger;
   const outcome = await open(session, async (site) => {
+    if (act.many) await assertNoOlderCopy(site);
     const question = await questionOf(act, on, site);
     if (question !== undefined && !(await confirm(session, question, asked.yes))) return undefined;
     const place = {

@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Role } from "../../src/app/context.ts";
@@ -72,12 +73,14 @@ test("a daemon that only takes orders in knows an older copy as well, by a file 
     }),
   ));
 
-test("a daemon that only takes orders in, and has no file yet, says nothing of the ledger, and nobody takes its word", () =>
+test("a daemon that only takes orders in, and has no file yet or a damaged one, says nothing of the ledger, and nobody takes its word", () =>
   withFolder((folder) =>
     withLedger(async (ledger) => {
       const [intake, worker] = [await enter(ledger, "intake"), await enter(ledger, "worker")];
       try {
         await ledger.pool.query("update ledger set epoch = 7");
+        // A disk that was full leaves an empty one.
+        await writeFile(join(folder, "a.epoch.intake"), "");
         await open(intake, ledger, join(folder, "a.epoch"), "intake");
         expect(await findRestored(ledger.pool)).toBeUndefined();
         await open(worker, ledger, join(folder, "b.epoch"));

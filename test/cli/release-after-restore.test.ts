@@ -60,6 +60,8 @@ test("nothing is done to an order of an older copy that no daemon has noticed ye
     expect(stderr).toMatch(
       /older copy: it is at 0, and its epoch file at 1; nothing was done.*Start the daemon/s,
     );
+    const release = await cli(["messages", "release", "--code", "WEST"]);
+    expect(release).toMatchObject({ status: 4, stderr: expect.stringContaining("older copy") });
     expect(await actionsOf(pool)).toEqual([]);
     // Looking is no act.
     expect((await cli(["orders", "show", "o1"])).status).toBe(0);

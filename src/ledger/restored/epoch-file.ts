@@ -28,9 +28,24 @@ export function epochFileOf(epochFile: string, roles: ReadonlySet<string>): stri
   return roles.has("worker") ? epochFile : `${epochFile}.${roles.has("intake") ? "intake" : "console"}`;
 }
 
-/** Those of all daemons that a configuration may have on a machine. */
-export function epochFilesOf(epochFile: string): readonly string[] {
-  return ["worker", "intake", "console"].map((role) => epochFileOf(epochFile, new Set([role])));
+/** What all files that a machine's daemons may have say. @throws Failure LEDGER_EPOCH_UNUSABLE as {@link readOwnEpochFile} does */
+export function readEpochFiles(epochFile: string): Promise<readonly (EpochRecord | undefined)[]> {
+  return Promise.all(
+    ["worker", "intake", "console"].map((role) => readOwnEpochFile(epochFile, new Set([role]))),
+  );
+}
+
+/**
+ * Reads the file that a daemon keeps. That of one which submits nothing says nothing where it is damaged: it is no reason to take no orders.
+ *
+ * @throws Failure LEDGER_EPOCH_UNUSABLE for a worker's
+ */
+export async function readOwnEpochFile(
+  epochFile: string,
+  roles: ReadonlySet<string>,
+): Promise<EpochRecord | undefined> {
+  const read = readEpochFile(epochFileOf(epochFile, roles));
+  return roles.has("worker") ? read : read.catch(() => undefined);
 }
 
 /** More than that is no file of ours. */

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import { LATE, within } from "../../core/within.ts";
 import { checkNewSessions, inTransaction, list, type Queryable } from "../database.ts";
-import { type EpochRecord, epochFilesOf, readEpochFile, writeEpochFile } from "./epoch-file.ts";
+import { type EpochRecord, readEpochFiles, writeEpochFile } from "./epoch-file.ts";
 
 /**
  * How far the ledger has come: a number in it and in a file that no restore of it puts back. The number goes up in the
@@ -180,7 +180,7 @@ export function decideWentBack(
 export async function requireNoOlderCopy(pool: pg.Pool, epochFile: string): Promise<void> {
   const check = async (client: Queryable) => {
     // The files first, since the ledger is ahead of them: whatever is raised in between is no sign.
-    const files = await Promise.all(epochFilesOf(epochFile).map(readEpochFile));
+    const files = await readEpochFiles(epochFile);
     const ledger = await findLedgerEpoch(client);
     const wentBack = files.map((file) => decideWentBack(ledger, file, true)).find((each) => each);
     if (wentBack === undefined) return;

@@ -13,7 +13,7 @@ import { findPlaceOf } from "../../../core/make-folders.ts";
 import { findObstacle } from "../../../ledger/embedded/home.ts";
 import { isDaemonThere } from "../../../ledger/embedded/lock.ts";
 import { findPostgresPackage } from "../../../ledger/embedded/programs.ts";
-import { epochFilesOf, readEpochFile } from "../../../ledger/restored/epoch-file.ts";
+import { readEpochFile } from "../../../ledger/restored/epoch-file.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../mapping/profile/schema.ts";
 import { EXIT } from "../../exit-status.ts";
@@ -153,7 +153,7 @@ export async function* checkFirstDatabase(config: Config): Findings {
 /** Without it no daemon starts. */
 async function* checkEpochFile({ epochFile }: Config): Findings {
   try {
-    for (const file of epochFilesOf(epochFile)) await readEpochFile(file);
+    await readEpochFile(epochFile);
   } catch (error) {
     yield failedBy("epoch file", error, EXIT.failed, { stopsIntake: true });
   }
