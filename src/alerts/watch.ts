@@ -1,4 +1,4 @@
-import { alertKey } from "../core/alert.ts";
+import { ALERT_LEVELS, alertKey } from "../core/alert.ts";
 import type { AlertCondition } from "../core/condition.ts";
 import type { AlertKind } from "../core/condition-kinds.ts";
 import { type Alert, type AlertChanges, changeAlerts, forgetAlerts } from "../ledger/alerts/alerts.ts";
@@ -60,9 +60,6 @@ export interface AlertMoment {
   readonly isFirstLook: boolean;
 }
 
-/** The most urgent one first. */
-const URGENCY: readonly AlertCondition["level"][] = ["act", "wait", "look"];
-
 /**
  * What becomes of alerts. A condition starts an alert once it has held for as long as its kind asks, and the alert is over once
  * the condition has been gone for a while, so that one that comes and goes is reported once. Nothing is announced that a person
@@ -75,11 +72,12 @@ export function decideAlerts(
   { rules, overAfterMs }: AlertRules,
   { now, isMaintenance, isFirstLook }: AlertMoment,
 ): AlertChanges {
+  const rankOf = ({ level }: AlertCondition) => ALERT_LEVELS.indexOf(level);
   const holding = new Map<string, AlertCondition>();
   for (const each of conditions) {
     // One alert is for several conditions, such as of the results for one lab: it says the most urgent one.
     const former = holding.get(alertKey(each));
-    const isMore = former === undefined || URGENCY.indexOf(each.level) < URGENCY.indexOf(former.level);
+    const isMore = former === undefined || rankOf(each) < rankOf(former);
     if (rules[each.kind]?.on && isMore) holding.set(alertKey(each), each);
   }
   const known = new Set(open.map(alertKey));

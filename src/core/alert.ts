@@ -30,9 +30,11 @@ export function isAboutPart(part: string, about: string): boolean {
 }
 
 /**
- * How urgent something is. `act`: a person is needed. `wait`: it goes on by itself once its cause is gone. `look`: worth a look.
+ * How urgent something is, the most urgent first. `act`: a person is needed. `wait`: it goes on by itself once its cause is gone.
+ * `look`: worth a look.
  */
-export type AlertLevel = "act" | "wait" | "look";
+export const ALERT_LEVELS = ["act", "wait", "look"] as const;
+export type AlertLevel = (typeof ALERT_LEVELS)[number];
 
 /** What is reported of an alert. */
 export type AlertEvent = "started" | "over" | "test";

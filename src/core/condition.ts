@@ -10,6 +10,9 @@ import {
 import { FAILURES, type FailureCode } from "./failures.ts";
 import { type Who, whoSeesTo } from "./who.ts";
 
+/** What passes by itself has passed by then, here or at a lab; after that somebody has to know, ms. */
+export const PASSES_WITHIN_MS = 3_600_000;
+
 /** What the part says above each page. */
 interface Brief {
   /** What follows the part's name. */

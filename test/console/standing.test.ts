@@ -107,16 +107,18 @@ describe("the parts of which everything else depends", () => {
     });
     expect(partIn(ofAnother, "lab of bench")).toMatchObject({ state: "down", since: SINCE.toISOString() });
     expect(ofAnother.connectors).toMatchObject([{ connector: "bench", isLabAway: true }]);
-    const labsOf = async (takers: readonly string[]) => {
+    const labsOf = async (takers: readonly string[], attention = async () => QUIET) => {
       const { parts } = await statusOf({
         connectors: () => [connector("ward"), connector("bench")],
-        attention: async () => QUIET,
+        attention,
         takers: async () => new Set(takers),
       });
       return parts.flatMap(({ name, state, words }) => (/lab/.test(name) ? [[name, state, words]] : []));
     };
     expect(await labsOf([])).toEqual([["labs", "unknown", "no result taken yet"]]);
     expect(await labsOf(["ward", "bench"])).toEqual([["labs", "up", "take results"]]);
+    // While nobody knows which results fail, nothing is said of them.
+    expect(await labsOf(["ward", "bench"], () => Promise.reject(new Error("no answer")))).toEqual([]);
     // One that took none is not hidden behind another's.
     expect(await labsOf(["ward"])).toEqual([
       ["other labs", "up", "take results"],

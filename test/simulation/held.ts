@@ -1,18 +1,6 @@
 import type { CallFate } from "./network.ts";
+import { plain } from "./plain.ts";
 import type { Plan } from "./plan.ts";
-
-/** One STORE that nothing goes wrong with. */
-const plain: Plan = {
-  ...{ chance: 1, surface: "request", daemons: 1 },
-  service: {
-    ...{ envelope: "array", mostPerPage: 100, newestFirst: false, listLagMs: 0, tokenLifeMs: 3_600_000 },
-    ...{ staffMs: 1_000, deviceMs: 1_000, reviews: ["accept"], ends: ["COMPLETED"] },
-    ...{ hasCancel: false, isBusy: false },
-  },
-  orders: [{ operation: "STORE", subject: 0, atMs: 3_000, acts: [] }],
-  ...{ calls: [], ledger: [], results: [], daemonEvents: [], placeEvents: [], people: [] },
-  ...{ strikes: [], correlation: "token", others: [] },
-};
 
 /** Nothing shows for a while what a call has made: neither a list nor a container in storage. */
 const hidden: Plan = { ...plain, service: { ...plain.service, listLagMs: 7_000, staffMs: 30_000 } };

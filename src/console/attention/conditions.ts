@@ -1,4 +1,4 @@
-import { alertKey } from "../../core/alert.ts";
+import { ALERT_LEVELS, alertKey } from "../../core/alert.ts";
 import { type Condition, condition, isAlerted, isBeforeOthers } from "../../core/condition.ts";
 import { counted } from "../../operator/text.ts";
 import { pausedInWords } from "../../operator/things/queues.ts";
@@ -61,8 +61,8 @@ export function listConditions(
     for (const each of news) said.add(keyOf(each));
     return news;
   });
-  const order = ["act", "wait", "look"];
-  const rank = (each: Condition) => order.indexOf(each.level) - (isBeforeOthers(each) ? order.length : 0);
+  const rank = (each: Condition) =>
+    ALERT_LEVELS.indexOf(each.level) - (isBeforeOthers(each) ? ALERT_LEVELS.length : 0);
   return found.sort((one, other) => rank(one) - rank(other));
 }
 

@@ -1,4 +1,4 @@
-import { type Condition, condition } from "../../core/condition.ts";
+import { type Condition, condition, PASSES_WITHIN_MS } from "../../core/condition.ts";
 import { FAILURES, type FailureCode, LASTING } from "../../core/failures.ts";
 import { whoSeesTo } from "../../core/who.ts";
 import { saysLabIsAway } from "../../jobs/deliver/lab-breaker.ts";
@@ -56,9 +56,6 @@ export function meaningOf(code: string): string {
   return `${isWord ? sentence.charAt(0).toLowerCase() : sentence.charAt(0)}${sentence.slice(1)} (${code})`;
 }
 
-/** What passes by itself has passed by then, here or at a lab; after that somebody has to know. */
-const LONG_MS = 3_600_000;
-
 /** Orders that go on without a person here, a line for each reason; one that goes on failing for long, or until something is changed, needs a person. */
 export function goingOnOf({ stillOrders, generatedAt }: Facts): Condition[] {
   return (stillOrders ?? [])
@@ -66,7 +63,7 @@ export function goingOnOf({ stillOrders, generatedAt }: Facts): Condition[] {
     .map((each) => {
       const isLong =
         each.code !== null &&
-        (LASTING.has(each.code) || Date.parse(generatedAt) - Date.parse(each.since) > LONG_MS);
+        (LASTING.has(each.code) || Date.parse(generatedAt) - Date.parse(each.since) > PASSES_WITHIN_MS);
       return { ...goingOn(each), ...(isLong ? { level: "act" as const } : {}) };
     });
 }
@@ -115,7 +112,7 @@ export function deliveriesOf(
     const away = said.find(({ kind, about }) => kind === "resultsNotTaken" && about === connector);
     const isAway = !isParked && (away !== undefined || saysLabIsAway(code));
     const words = `${counted(count, "result waits", "results wait")}, ${text} (${code})`;
-    const isLong = Date.parse(generatedAt) - Date.parse(since) > LONG_MS;
+    const isLong = Date.parse(generatedAt) - Date.parse(since) > PASSES_WITHIN_MS;
     const tail = isParked ? "" : "; tried again by itself";
     const what = `the lab doesn't have ${counted(count, "result")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`;
     return condition("resultsNotTaken", connector, what, {

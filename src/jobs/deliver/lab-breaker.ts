@@ -1,6 +1,6 @@
 import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
-import { type Condition, condition } from "../../core/condition.ts";
+import { type Condition, condition, PASSES_WITHIN_MS } from "../../core/condition.ts";
 import type { Failure, FailureCode } from "../../core/failures.ts";
 import { type Away, Outage } from "../../core/outage.ts";
 
@@ -79,8 +79,6 @@ export function saysLabIsAway(code: string): boolean {
 
 /** Whoever sends a lab's results tries it at least so often; who has not tried for so long sends them no more, ms. */
 const UNTRIED_MS = 5 * LONGEST_PAUSE_MS;
-/** What passes by itself has passed by then; after that somebody has to know, ms. */
-const LONG_MS = 3_600_000;
 
 /** That a lab takes no results, as the daemon finds that sends them; none where it sends them no more. */
 export function labConditions(
@@ -94,7 +92,7 @@ export function labConditions(
   return [
     condition("resultsNotTaken", connector, text, {
       ...{ code, part: "lab", command: "cryobridge queue", since: since.toISOString() },
-      level: nowMs - since.getTime() > LONG_MS ? "act" : "wait",
+      level: nowMs - since.getTime() > PASSES_WITHIN_MS ? "act" : "wait",
       brief: { words: code, since: since.toISOString(), nextTryAt: nextTryAt.toISOString() },
     }),
   ];
