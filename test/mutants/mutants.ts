@@ -667,5 +667,13 @@ export const MUTANTS: readonly Mutant[] = [
       "  if (submits) await counting.advance();",
       "  await counting.advance();",
     ],
+    [
+      "a daemon that submits nothing never looks whether the ledger is an older copy",
+      "  const file = await readOwnEpochFile(",
+      `  const nothing = async () => undefined;
+  if (!submits)
+    return { raise: async () => 0, keep: nothing, advance: nothing, look: () => () => undefined };
+  const file = await readOwnEpochFile(`,
+    ],
   ),
 ];

@@ -95,8 +95,8 @@ export class Machine {
     });
   }
 
-  /** Ends at once, in the middle of whatever it does; another one starts in its place a moment later. */
-  kill(): void {
+  /** Ends at once, in the middle of whatever it does; another one starts in its place so many ms later. */
+  kill(restartMs = RESTART_MS): void {
     if (this.#actor.state === "dead") return;
     this.#actor.state = "dead";
     this.intake = undefined;
@@ -104,7 +104,7 @@ export class Machine {
     const application = this.#application;
     const { world, ledger } = this.#site;
     world.later(this.#host, 0, () => ledger.endSessionsOf(application));
-    world.later(this.#host, RESTART_MS, () => {
+    world.later(this.#host, restartMs, () => {
       if (!this.isStopped) this.start();
     });
   }

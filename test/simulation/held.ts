@@ -48,4 +48,14 @@ export const HELD: readonly { readonly what: string; readonly fault: string; rea
       strikes: [{ what: "kill", when: "before", at: "claims orders", nth: 1, forMs: 2_000 }],
     },
   },
+  {
+    what: "the lab cancels a sent order right after the ledger was put back, while no worker runs",
+    fault: "a daemon that submits nothing never looks whether the ledger is an older copy",
+    plan: {
+      ...{ ...plain, isIntakeApart: true },
+      orders: [{ operation: "STORE", subject: 0, atMs: 2_500, acts: [{ what: "cancel", afterMs: 8_700 }] }],
+      daemonEvents: [{ what: "away", daemon: 0, atMs: 7_100, forMs: 9_800, byMs: 20_000 }],
+      placeEvents: [{ what: "ledger put back", atMs: 2_300, forMs: 4_900, byMs: 20_000 }],
+    },
+  },
 ];

@@ -44,7 +44,8 @@ const ledger = fc.record({
 const result = fc.record({ nth: fc.integer({ min: 1, max: 6 }), fate: fc.constantFrom(...RESULT_FATES) });
 
 const daemonEvent = fc.record({
-  what: fc.constantFrom("kill", "freeze", "clock"),
+  // One that is away was killed, and starts after its time only.
+  what: fc.constantFrom("kill", "freeze", "clock", "away"),
   daemon: fc.integer({ min: 0, max: 1 }),
   atMs: seconds(0, 40),
   near,
@@ -138,9 +139,56 @@ const drawn = fc.record({
   others: fc.array(other, { maxLength: 1 }),
 });
 
+/**
+ * A ledger that is put back while no worker lives, with an order that was sent since the copy and that the lab cancels then: each of them
+ * seldom comes close to the others.
+ */
+const unattended = fc
+  .record({
+    history: drawn,
+    putBack: fc.record({ atMs: seconds(2, 15), forMs: seconds(1, 8) }),
+    ordered: fc.record({ operation: fc.constantFrom("STORE", "RETRIEVAL"), byMs: seconds(-2, 2) }),
+    cancelled: fc.record({
+      what: fc.constantFrom("cancel", "cancel", "change", "hold"),
+      byMs: seconds(0, 4),
+    }),
+    person: fc.record({ what: fc.constantFrom("cancel", "discard", "retry"), byMs: seconds(0, 4) }),
+    gone: fc.array(
+      fc.record({
+        what: fc.constantFrom("away", "away", "freeze"),
+        byMs: seconds(-1, 0),
+        forMs: seconds(2, 20),
+      }),
+      { minLength: 2, maxLength: 2 },
+    ),
+  })
+  .map(({ history, putBack, ordered, cancelled, person, gone }) => {
+    const at = (moment: number, byMs: number) => ({ atMs: 0, near: { moment, byMs } });
+    return {
+      ...history,
+      isIntakeApart: true,
+      placeEvents: [{ what: "ledger put back" as const, ...putBack, byMs: 20_000 }],
+      daemonEvents: gone.map(({ what, byMs, forMs }, daemon) => ({
+        ...{ what, daemon, forMs, ...at(1, byMs) },
+        byMs: 20_000 as const,
+      })),
+      orders: [
+        {
+          ...{ operation: ordered.operation, subject: 0, ...at(0, ordered.byMs) },
+          acts: [{ what: cancelled.what, afterMs: 0, near: { moment: 1, byMs: cancelled.byMs } }],
+        },
+        ...history.orders.slice(0, 1),
+      ],
+      people: [{ what: person.what, order: 0, ...at(1, person.byMs) }],
+    };
+  });
+
+/** What goes on from `atMs` until `forMs` later. */
+const LASTING: ReadonlySet<string> = new Set(["freeze", "away", "ledger away", "ledger put back"]);
+
 /** When a thing of a place or a daemon begins, and ends where it takes time. */
 const momentsOf = ({ what, atMs, forMs }: { what: string; atMs: number; forMs: number }): number[] =>
-  what === "freeze" || what === "ledger away" || what === "ledger put back" ? [atMs, atMs + forMs] : [atMs];
+  LASTING.has(what) ? [atMs, atMs + forMs] : [atMs];
 
 /** The thing at its time, or close to the moment that was drawn for it. */
 function placed<T extends { atMs: number; near: typeof near extends fc.Arbitrary<infer N> ? N : never }>(
@@ -151,26 +199,28 @@ function placed<T extends { atMs: number; near: typeof near extends fc.Arbitrary
   return to === null || moment === undefined ? thing : { ...thing, atMs: Math.max(0, moment + to.byMs) };
 }
 
-export const plans = drawn.map(({ orders, daemonEvents, placeEvents, people, others, ...rest }) => {
-  const ofPlaces = placeEvents.flatMap(momentsOf);
-  const events = daemonEvents.map((each) => placed(each, ofPlaces));
-  const moments = [...ofPlaces, ...events.flatMap(momentsOf)];
-  return {
-    ...rest,
-    orders: orders.map((each) => {
-      const { acts, ...order } = placed(each, moments);
-      const ofLab = acts.map(({ afterMs, ...act }) => {
-        const { atMs, ...what } = placed({ ...act, atMs: order.atMs + afterMs }, moments);
-        return { ...what, afterMs: Math.max(0, atMs - order.atMs) };
-      });
-      return { ...order, acts: ofLab };
-    }),
-    daemonEvents: events,
-    placeEvents,
-    people: people.map((each) => placed(each, moments)),
-    others: others.map((each) => placed(each, moments)),
-  };
-});
+export const plans = fc
+  .oneof({ weight: 9, arbitrary: drawn }, { weight: 1, arbitrary: unattended })
+  .map(({ orders, daemonEvents, placeEvents, people, others, ...rest }) => {
+    const ofPlaces = placeEvents.flatMap(momentsOf);
+    const events = daemonEvents.map((each) => placed(each, ofPlaces));
+    const moments = [...ofPlaces, ...events.flatMap(momentsOf)];
+    return {
+      ...rest,
+      orders: orders.map((each) => {
+        const { acts, ...order } = placed(each, moments);
+        const ofLab = acts.map(({ afterMs, ...act }) => {
+          const { atMs, ...what } = placed({ ...act, atMs: order.atMs + afterMs }, moments);
+          return { ...what, afterMs: Math.max(0, atMs - order.atMs) };
+        });
+        return { ...order, acts: ofLab };
+      }),
+      daemonEvents: events,
+      placeEvents,
+      people: people.map((each) => placed(each, moments)),
+      others: others.map((each) => placed(each, moments)),
+    };
+  });
 
 type Drawn = typeof plans extends fc.Arbitrary<infer T> ? T : never;
 

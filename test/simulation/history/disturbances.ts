@@ -16,7 +16,7 @@ select exists (select 1 from calls where outcome is null)
 
 /** What happens to a daemon. */
 interface Happening {
-  readonly what: "kill" | "freeze" | "clock";
+  readonly what: "kill" | "freeze" | "clock" | "away";
   readonly forMs: number;
   readonly byMs?: number;
 }
@@ -120,6 +120,9 @@ export class Disturbances {
     if (what === "kill") {
       world.say(machine.name, "is killed");
       machine.kill();
+    } else if (what === "away") {
+      world.say(machine.name, `is killed, and starts ${forMs / 1_000} s later`);
+      machine.kill(forMs);
     } else if (what === "freeze") {
       world.say(machine.name, `is frozen for ${forMs / 1_000} s`);
       machine.freeze();
