@@ -19,7 +19,7 @@ export const OWNERS = {
 const PLACES =
   /^(facility|storages?|location|tanks?|canisters?|canes?|racks?|boxe?s?|shelves|shelf|levels?|slots?)$/i;
 
-/** What the service sent, or was sent, with everything masked that {@link SHOWN_KEYS} and what stands beside them don't name. Keys and null stay. */
+/** What the service sent, or was sent, with everything masked that {@link SHOWN_KEYS} and what stands beside them don't name. Keys and what is empty stay. */
 export function hideRecord(value: unknown, owner: Owner, mayShowPhi: boolean): unknown {
   return mayShowPhi ? value : hide(value, "", owner);
 }
@@ -30,7 +30,7 @@ function hide(value: unknown, key: string, owner: Owner): unknown {
     const inner = key === "" ? owner : ownerOf(key);
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, hide(each, name, inner)]));
   }
-  if (value === null || value === "" || isShown(value, key, owner)) return value;
+  if ((value ?? "") === "" || isShown(value, key, owner)) return value;
   return HIDDEN;
 }
 

@@ -166,7 +166,9 @@ describe("preview of an HL7 file", () => {
     expect(status).toBe(0);
     expect(stdout).toContain("message 1 (OML^O33, MSG0001): accepted");
     expect(stdout).toContain("Order P-1: STORE at NORTH (12)");
-    expect(stdout).toContain("POST /api/procedure-requests");
+    // A call without a query has none, and one without a body none, hidden or not.
+    expect(stdout).toMatch(/^ *GET \/api\/subjects\?[^\n]*\n *POST \/api\/subjects [^\n]*\n *\{/m);
+    expect(stdout).toContain("POST /api/procedure-requests\n");
     expect(stdout).toContain('"sampleContainerId":"VIAL-1"');
     expect(stdout).toContain("MSA|AA|MSG0001");
     expect(stdout).toContain("    PID|••••\n");

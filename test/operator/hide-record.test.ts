@@ -117,6 +117,12 @@ describe("what the service sends", () => {
     });
   });
 
+  it("has nothing to hide in what is empty", () => {
+    const nothing = { request: null, comment: "", body: undefined };
+    expect(hideRecord(nothing, "order", false)).toEqual(nothing);
+    expect(hideRecord(undefined, "order", false)).toBeUndefined();
+  });
+
   it("is shown as it came to who may see it", () => {
     expect(hideRecord(PATIENT, OWNERS.subject, true)).toBe(PATIENT);
   });
