@@ -1,7 +1,7 @@
 import { ledgerView } from "../app/console.ts";
 import { loadWhereabouts } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
-import { INTAKE, through } from "../console/standing.ts";
+import { INTAKE, sayOnce, through } from "../console/standing.ts";
 import { readStatus } from "../console/status.ts";
 import type { Attention, Status, StatusPart } from "../console/status-document.ts";
 import { condition } from "../core/condition.ts";
@@ -112,30 +112,30 @@ export function standingLines(
   return well.length === 0 ? lines : [...lines, ...whole(well.map(inWords).join("  "))];
 }
 
-/** What to do about what a part says is wrong with it, each once. */
 function partNotes({ name }: StatusPart, { attention }: Status, session: Session): string[] {
-  const notes = attention
-    .filter(({ part }) => part === name)
-    .map((each) => notesOf(each, session, session.width));
-  return [...new Map(notes.map((lines) => [lines.join("\n"), lines])).values()].flat();
+  const { ofParts } = sayOnce(attention);
+  return ofParts.filter(({ part }) => part === name).flatMap((each) => notesOf(each, session, session.width));
 }
 
 const NOBODY = "  Nobody is needed.";
 
 /** Everything else that somebody should know, and whether anybody is needed. */
 export function attentionLines(status: Status, session: Session): string[] {
-  return [...nobodyIn(status), ...linesOfAll(beside(status), session)];
+  return [...nobodyIn(status), ...linesOfAll(sayOnce(status.attention).beside, session)];
 }
 
 /** What else needs a person. @param most things that are shown, without what to do about each */
 export function neededLines(status: Status, session: Session, most: number): string[] {
-  return [...nobodyIn(status), ...linesOfAll(beside(status).filter(isNeeded), session, most)];
+  return [
+    ...nobodyIn(status),
+    ...linesOfAll(sayOnce(status.attention).beside.filter(isNeeded), session, most),
+  ];
 }
 
 /** What else somebody should know though nobody is needed. @param most as of {@link neededLines} */
 export function otherLines(status: Status, session: Session, most: number): string[] {
   return linesOfAll(
-    beside(status).filter((each) => !isNeeded(each)),
+    sayOnce(status.attention).beside.filter((each) => !isNeeded(each)),
     session,
     most,
   );
@@ -143,11 +143,6 @@ export function otherLines(status: Status, session: Session, most: number): stri
 
 function nobodyIn({ attention }: Status): string[] {
   return attention.some(isNeeded) ? [] : [NOBODY];
-}
-
-/** What no part says. A daemon of an earlier release does not say which. */
-function beside({ attention }: Status): Attention[] {
-  return attention.filter(({ part }) => (part ?? null) === null);
 }
 
 function linesOfAll(all: readonly Attention[], session: Session, most?: number): string[] {

@@ -5,7 +5,7 @@ import { isFresh } from "../operator/service-columns.ts";
 import { relativeTime } from "../operator/times.ts";
 import { WORKER_STATES } from "../operator/worker-columns.ts";
 import { haltOf } from "./ask.ts";
-import type { Status, StatusPart } from "./status-document.ts";
+import type { Attention, Status, StatusPart } from "./status-document.ts";
 
 type Facts = Omit<Status, "version" | "parts" | "attention">;
 
@@ -54,6 +54,17 @@ const PARTS = {
 /** The part that says a condition above each page; undefined for what stands in the list alone, as why no orders are taken does. */
 export function partNameOf({ part, about, stopsIntake }: Condition): string | undefined {
   return part === undefined || stopsIntake ? undefined : PARTS[part].name(about);
+}
+
+/** What is wrong with a part is said by the part alone: what is left of it is what to do about that, each once. */
+export function sayOnce(attention: readonly Attention[]): Record<"ofParts" | "beside", Attention[]> {
+  // A daemon of an earlier release does not say which part.
+  const { ofParts = [], beside = [] } = Object.groupBy(attention, ({ part }) =>
+    part ? "ofParts" : "beside",
+  );
+  const toDo = ofParts.map((each) => ({ ...each, what: each.part ?? "", since: null }));
+  const keyOf = ({ part, hint, command, who }: Attention) => JSON.stringify([part, hint, command, who]);
+  return { ofParts: [...new Map(toDo.map((each) => [keyOf(each), each])).values()], beside };
 }
 
 const part = (

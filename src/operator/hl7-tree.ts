@@ -2,6 +2,7 @@ import { type Delimiters, parseDelimiters, STANDARD_DELIMITERS } from "../format
 import type { Dictionary } from "../formats/hl7/dictionary.ts";
 import type { Hl7Message } from "../formats/hl7/message.ts";
 import { isSegmentName, type Segment } from "../formats/hl7/segment.ts";
+import { isFixedField } from "../formats/hl7/sent-segments.ts";
 import { type Leaf, leavesOf } from "../formats/hl7/tree.ts";
 import {
   SHOWN_BUT,
@@ -65,14 +66,11 @@ function describeLeaf(
   };
 }
 
-/** Who wrote a message: what a foreign system wrote as text may be about a patient. */
-type Writer = "cryobridge" | "somebody" | OwnWriter;
+/** Whether a profile may have filled a field of a message of ours with what the lab wrote. */
+export type IsFilled = (segment: string, field: number) => boolean;
 
-/** Cryobridge itself, by a profile that is known. */
-interface OwnWriter {
-  /** Fields that the profile fills, such as `OBX-5`: with what, no reader of the message knows. */
-  readonly filled: ReadonlySet<string>;
-}
+/** Of a message that was composed long ago nobody knows by which profile: it may have filled whatever a site may have otherwise. */
+export const filledByAny: IsFilled = (segment, field) => !isFixedField(segment, field);
 
 /** A value of a message for the screen: hidden where it may say something of a person, unless that was asked for. */
 export function shownValue(
@@ -81,7 +79,7 @@ export function shownValue(
   value: string,
   mayShowPhi: boolean,
 ): string {
-  return mayShowPhi || isShown({ segment, field, component }, "somebody") ? value : HIDDEN;
+  return mayShowPhi || isShown({ segment, field, component }) ? value : HIDDEN;
 }
 
 interface At {
@@ -93,40 +91,33 @@ interface At {
   readonly observation?: string | undefined;
 }
 
-function isShown(at: At, writer: Writer): boolean {
-  const { segment, field, component } = at;
+/** @param isFilled given of a message of ours, of which texts are shown, too: what a foreign system wrote as text may be about a patient */
+function isShown({ segment, field, component, observation = "" }: At, isFilled?: IsFilled): boolean {
+  if (isFilled?.(segment, field)) return false;
   const hidden = SHOWN_BUT.get(segment);
   if (hidden) return !hidden.has(`${field}`);
-  if (writer !== "somebody" && isOurs(at, writer)) return true;
+  const isIn = (fields: ReadonlySet<string> | undefined) => fields?.has(`${field}`) === true;
   const shown = SHOWN_FIELDS.get(segment);
-  return shown?.has(`${field}`) === true || shown?.has(`${field}.${component}`) === true;
-}
-
-/** Whether it is a text of ours. What a profile fills may be the patient's: while the profile is not known, less is ours. */
-function isOurs({ segment, field, observation = "" }: At, writer: Exclude<Writer, "somebody">): boolean {
-  const isOwn = SHOWN_OWN_FIELDS.get(segment)?.has(`${field}`) === true;
-  if (writer === "cryobridge") return isOwn;
+  if (isIn(shown) || shown?.has(`${field}.${component}`)) return true;
+  if (isFilled === undefined) return false;
   const isObserved = segment === "OBX" && SHOWN_OBSERVATIONS.has(observation);
-  return (
-    !writer.filled.has(`${segment}-${field}`) &&
-    (isOwn || (isObserved && SHOWN_OWN_OBSERVATION.has(`${field}`)))
-  );
+  return isIn(SHOWN_OWN_FIELDS.get(segment)) || (isObserved && isIn(SHOWN_OWN_OBSERVATION));
 }
 
 /**
  * The lines of HL7 text as it stands, with what may say something of a person hidden, by the same rule as in
  * {@link describeSegment}. Of a line that is no segment, such as one of a text that was broken into lines, nothing is shown.
  *
- * @param writer who wrote it; of our own answers the texts are shown, too, and where their profile is known the values of observations
+ * @param isFilled given where we wrote it
  */
-export function hideHl7(text: string, mayShowPhi: boolean, writer: Writer = "somebody"): string[] {
+export function hideHl7(text: string, mayShowPhi: boolean, isFilled?: IsFilled): string[] {
   const lines = cleanLines(text).filter((line) => line !== "");
   if (mayShowPhi) return lines;
   let delimiters = STANDARD_DELIMITERS;
   return lines.map((line) => {
     if (/^(?:MSH|FHS|BHS)/.test(line)) delimiters = delimitersOf(line) ?? delimiters;
     return isSegmentName(line) && [delimiters.field, ""].includes(line.charAt(3))
-      ? hideLine(line, delimiters, writer)
+      ? hideLine(line, delimiters, isFilled)
       : HIDDEN;
   });
 }
@@ -139,7 +130,7 @@ function delimitersOf(line: string): Delimiters | undefined {
   }
 }
 
-function hideLine(line: string, { field, repetition, component }: Delimiters, writer: Writer): string {
+function hideLine(line: string, { field, repetition, component }: Delimiters, isFilled?: IsFilled): string {
   const [name = "", ...fields] = line.split(field);
   // As a line it helps nobody: what is shown of it says only how the patient's identifiers are marked.
   if (name === "PID") return `${name}${field}${HIDDEN}`;
@@ -148,11 +139,11 @@ function hideLine(line: string, { field, repetition, component }: Delimiters, wr
   const shown = fields.map((value, at) => {
     const n = at + shift;
     const place = { segment: name, field: n, observation };
-    if (value === "" || isShown(place, writer)) return value;
+    if (value === "" || isShown(place, isFilled)) return value;
     const repetitions = value.split(repetition).map((each) =>
       each
         .split(component)
-        .map((part, c) => (part === "" || isShown({ ...place, component: c + 1 }, writer) ? part : HIDDEN))
+        .map((part, c) => (part === "" || isShown({ ...place, component: c + 1 }, isFilled) ? part : HIDDEN))
         .join(component),
     );
     return repetitions.join(repetition);

@@ -490,3 +490,17 @@ profiles: { net: { extends: builtin/hl7-orders, results: { send: [acknowledged, 
   expect(message.answer.text).toContain("MSA|CA|");
   expect(message.secondAnswer).toMatchObject({ fileName: null, text: expect.stringContaining("MSA|AA|") });
 });
+
+it("hides of answers and results whatever field the profile fills with a patient's value, and shows what it fills otherwise", async () => {
+  const fields = `{ MSH-6: "{PID-5.2}", ORC-21: "at {subjectCode}", ORC-17: "{orderNumber}", NTE-3: WARD }`;
+  const text = `${configText(undefined)}
+profiles: { site: { extends: builtin/hl7-orders, results: { fields: ${fields} } } }
+`.replace("directory: ./hl7", "directory: ./hl7, profile: site");
+  const { stdout } = await preview({ ...HL7, text }, "--json");
+  for (const value of Object.values(PATIENT)) expect(stdout).not.toContain(value);
+  const answer = JSON.parse(stdout).messages[0].orders[0].result.text.split("\n");
+  expect(answer[0]).toMatch(/^MSH\|\^~\\&\|CRYO\|BIO\|LIMS\|••••\|/);
+  expect(answer.find((line: string) => line.startsWith("ORC"))).toMatch(/\|P-1\|{4}••••/);
+  const inClear = (await preview({ ...HL7, text }, "--json", "--show-phi")).stdout;
+  expect(inClear).toContain(`at ${PATIENT.code}`);
+});

@@ -241,3 +241,50 @@ it("each page says above all else what is down, and the overview has parked orde
     },
     { deps: { ...OUTAGE, attention: async () => ({ ...QUIET, orders: PARKED }) } },
   ));
+
+it("the overview says an outage once, and what to do about it, and that nobody is needed only where that is so", () => {
+  const since = SINCE.toISOString();
+  const text = "10.0.0.5:2576: nothing listens there";
+  const waiting = {
+    connector: "ward",
+    state: "pending",
+    deliveryId: "d4",
+    count: 3,
+    since: SINCE,
+    text,
+  } as const;
+  const [parked] = PARKED;
+  return withPages(
+    async ({ operator }) => {
+      const page = wordsOf(await operator.open("/"));
+      for (const words of [OUT, text, "by kim: they move"]) expect(page.split(words), words).toHaveLength(2);
+      const [, list = ""] = page.split("Overview");
+      expect(list).toMatch(
+        /lab of ward Seen to by .* queue submit Seen to by .* goes on by itself: storage service cryobridge check/,
+      );
+      expect(page).not.toContain("Nothing needs a person");
+    },
+    {
+      deps: {
+        own: () => [
+          condition("serviceUnreachable", "", OUT, { level: "wait", since }),
+          ...labConditions("ward", AWAY, SINCE.getTime()),
+        ],
+        attention: async () => ({
+          ...QUIET,
+          orders: parked ? [parked] : [],
+          pausedQueues: [{ queue: "submit", actor: "kim", since: SINCE, reason: "they move" }],
+          deliveries: [{ ...waiting, code: "MLLP_UNREACHABLE" }],
+        }),
+      },
+    },
+  );
+});
+
+it("the overview doesn't say that nobody is needed above the table of parked orders", () =>
+  withPages(
+    async ({ operator }) => {
+      expect(wordsOf(await operator.open("/"))).not.toContain("Nothing needs a person");
+    },
+    { deps: { attention: async () => ({ ...QUIET, orders: PARKED }) } },
+  ));

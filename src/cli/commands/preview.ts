@@ -117,7 +117,8 @@ function viewOfOrder(order: Order, session: Session) {
 /** An answer or result: HL7 as its text, CSV as cells by their headings and as the lines of its file. */
 function showAnswer(answer: Answer, personal: Personal, mayShowPhi: boolean) {
   const { kind, fileName = null } = answer;
-  if (kind === "hl7") return { kind, fileName, text: hideHl7(answer.text, mayShowPhi, personal).join("\n") };
+  if (kind === "hl7")
+    return { kind, fileName, text: hideHl7(answer.text, mayShowPhi, personal.isFilled).join("\n") };
   const { headings, hasHeader, ...form } = answer.form;
   const hide = ([heading, value]: [string, string]) =>
     [heading, personal.headings.has(heading) ? hideText(value, mayShowPhi) : value] as const;

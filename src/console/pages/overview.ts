@@ -14,6 +14,7 @@ import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { pageOf, withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
+import { sayOnce } from "../standing.ts";
 import type { Attention, Status } from "../status-document.ts";
 import { toneOf } from "../tone.ts";
 import { watchTraffic } from "../traffic.ts";
@@ -32,7 +33,7 @@ export function addOverview(site: Site, deps: ConsoleDeps): void {
       isLive: true,
       body: html`
 <h1>Overview</h1>
-${attentionList(withoutParked(status), viewer.clock.now())}${parkedTable(status, viewer)}${needed === 0 ? "" : whoActs(visit)}
+${needed === 0 ? html`<p class="banner good">Nothing needs a person.</p>` : ""}${attentionList(listed(status), viewer.clock.now())}${parkedTable(status, viewer)}${needed === 0 ? "" : whoActs(visit)}
 <div class="board">${listTiles(status).map(tilesCard)}</div>
 <div class="cards">${serviceCard(deps, status, visit)}${workersCard(status, visit)}</div>
 ${traffic === undefined ? "" : connectorTable(status, traffic, visit)}
@@ -41,10 +42,12 @@ ${traffic === undefined ? "" : trafficCharts(traffic)}`,
   });
 }
 
-/** Parked orders are a table of their own, so that they hide nothing else. */
-function withoutParked({ attention, stillOrders }: Status): readonly Attention[] {
-  if (parkedOf(stillOrders).length === 0) return attention;
-  return attention.filter(({ alerts }) => !alerts.some(({ kind }) => kind === "ordersParked"));
+/** What the list has: the strip above says what is down, and parked orders are a table of their own, so that they hide nothing else. */
+function listed({ attention, stillOrders }: Status): readonly Attention[] {
+  const { ofParts, beside } = sayOnce(attention);
+  if (parkedOf(stillOrders).length === 0) return [...ofParts, ...beside];
+  const others = beside.filter(({ alerts }) => !alerts.some(({ kind }) => kind === "ordersParked"));
+  return [...ofParts, ...others];
 }
 
 const parkedOf = (still: Status["stillOrders"]) => (still ?? []).filter(({ kind }) => kind === "parked");
@@ -69,8 +72,7 @@ export function attentionList(items: readonly Attention[], nowMs: number): Html 
     shown.length === items.length
       ? ""
       : html`<details class="look"><summary>${worthALook.length} things worth a look</summary>${itemList(worthALook, nowMs)}</details>`;
-  if (shown.length === 0) return html`<p class="banner good">Nothing needs a person.</p>${more}`;
-  return html`${itemList(shown, nowMs)}${more}`;
+  return html`${shown.length === 0 ? "" : itemList(shown, nowMs)}${more}`;
 }
 
 function itemList(items: readonly Attention[], nowMs: number): Html {

@@ -32,6 +32,12 @@ export interface SentHeader {
   readonly wants?: AckWants | undefined;
 }
 
+/** Whether a message is read at all by a field, or an answer matched with what it answers: the same whatever a site wants otherwise. */
+export function isFixedField(segment: string, field: number): boolean {
+  if (segment === "MSH") return [1, 2, 9, 10, 12, 18].includes(field);
+  return /^(?:MSA|ERR|[BF](?:HS|TS))$/.test(segment);
+}
+
 /** The version that a message is written in: that of the other one, as far as it names any. */
 export function versionOf({ version }: Partial<Hl7Header>): string {
   return version ?? "2.5";

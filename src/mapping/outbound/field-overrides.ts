@@ -4,6 +4,7 @@ import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import { type FieldPath, parsePath, selectSegments } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
+import { isFixedField } from "../../formats/hl7/sent-segments.ts";
 import { OF_CONTAINER, OF_ORDER } from "./observations.ts";
 import { formatServiceTimestamp } from "./timestamp.ts";
 
@@ -14,6 +15,8 @@ export interface FieldOverride {
   readonly templateFor: (state: string | undefined) => Template | undefined;
   /** What of the message that is answered is put in, in any state. */
   readonly reads: readonly FieldPath[];
+  /** Whether it may hold a patient's value, in any state. */
+  readonly isPersonal: boolean;
   /** Whether it stands in segments of an order, of a container, or of both. */
   readonly isOf: { readonly order: boolean; readonly container: boolean };
 }
@@ -74,9 +77,8 @@ const VALUES = {
 } as const satisfies Record<string, (place: Place) => string | number | undefined>;
 type ValueName = keyof typeof VALUES;
 
-/** By these a message is read at all, and an answer is matched with what it answers. */
-const FIXED_FIELDS: readonly number[] = [1, 2, 9, 10, 12, 18];
-const FIXED_SEGMENTS: readonly string[] = ["MSA", "ERR"];
+/** Values of a patient. */
+const PERSONAL: ReadonlySet<ValueName> = new Set(["subjectCode", "description"]);
 
 /** Reads one entry of `results.fields`. @throws Failure that says what is wrong with it. */
 export function compileOverride(
@@ -84,9 +86,8 @@ export function compileOverride(
   text: string | Readonly<Record<string, string | undefined>>,
 ): FieldOverride {
   const path = parsePath(place);
-  const isFixed = path.segment === "MSH" && FIXED_FIELDS.includes(path.field);
-  if (isFixed || FIXED_SEGMENTS.includes(path.segment)) {
-    const what = isFixed ? `MSH-${path.field}` : path.segment;
+  if (isFixedField(path.segment, path.field)) {
+    const what = path.segment === "MSH" ? `MSH-${path.field}` : path.segment;
     throw new Failure("CONFIG_INVALID", `${what} can't be changed: receivers read or match messages by it`);
   }
   if (path.whichRepetition?.kind === "where") {
@@ -101,21 +102,18 @@ export function compileOverride(
     const hint = `write a line for each component: "${field}.1", "${field}.2" and so on`;
     throw new Failure("CONFIG_INVALID", `^ would be sent as a character, not as a separator; ${hint}`);
   }
-  const isOf = ownerOf(path);
-  if (typeof text === "string") {
-    const template = compileTemplate(text);
-    return { path, isOf, templateFor: () => template, reads: readsOf(template) };
-  }
-  const entries = Object.entries(text).flatMap(([state, value]) =>
-    value === undefined ? [] : [[state, compileTemplate(value)] as const],
+  const texts = Object.entries(typeof text === "string" ? { "": text } : text);
+  const templates = new Map(
+    texts.flatMap(([state, value]) => (value === undefined ? [] : [[state, compileTemplate(value)]])),
   );
-  const templateByState = new Map<string | undefined, Template>(entries);
-  const reads = entries.flatMap(([, template]) => readsOf(template));
-  return { path, isOf, templateFor: (state) => templateByState.get(state), reads };
-}
-
-function readsOf(template: Template): FieldPath[] {
-  return template.flatMap((part) => (typeof part === "object" && "path" in part ? [part.path] : []));
+  const parts = [...templates.values()].flat().filter((part) => typeof part === "object");
+  return {
+    path,
+    templateFor: (state = "") => templates.get(typeof text === "string" ? "" : state),
+    reads: parts.flatMap((part) => ("path" in part ? [part.path] : [])),
+    isPersonal: parts.some((part) => "path" in part || PERSONAL.has(part.name)),
+    isOf: ownerOf(path),
+  };
 }
 
 /** The segments of all messages that are sent. */

@@ -11,7 +11,7 @@ import {
 import { listMessageDeliveries } from "../../ledger/operator/views.ts";
 import { readOrders } from "../../ledger/orders/row.ts";
 import type { Column, Viewer } from "../column.ts";
-import { hideHl7 } from "../hl7-tree.ts";
+import { filledByAny, hideHl7 } from "../hl7-tree.ts";
 import { isHl7, messageText, resultText } from "../kept-text.ts";
 import { knownOf, MESSAGE_COLUMNS } from "../message-columns.ts";
 import { DELIVERY_COLUMNS, type ListedOrder, ORDER_COLUMNS, PAINT_BY_VERDICT } from "../order-columns.ts";
@@ -158,7 +158,7 @@ function answerPart(answer: MessageAnswer | undefined, { mayShowPhi }: Viewer): 
   const { bytes, isReply, deliveryId } = answer;
   const text = resultText(bytes);
   const shown = mayShowPhi ? cleanLines(text) : undefined;
-  const lines = isHl7(bytes) ? hideHl7(text, mayShowPhi, "cryobridge") : shown;
+  const lines = isHl7(bytes) ? hideHl7(text, mayShowPhi, filledByAny) : shown;
   return {
     ...part,
     note: isReply ? "Answered on the connection that it came by." : `Sent as result ${deliveryId}.`,

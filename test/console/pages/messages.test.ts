@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { csvMessage, hl7Message, PATIENT } from "../../cli/with-lab.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { phi } from "../../../src/core/phi.ts";
+import { createIntake } from "../../../src/jobs/intake/intake.ts";
+import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
+import { csvMessage, hl7Message, hl7Text, PATIENT } from "../../cli/with-lab.ts";
+import { facilityIdByCode, hl7Profile } from "../../mapping/mapped.ts";
 import { eventually } from "../../support/eventually.ts";
+import { silent } from "../../support/with-ledger.ts";
 import { type Browser, withPages, wordsOf } from "./with-pages.ts";
 
 /** Has a configuration's table connector send what became of orders alone. */
@@ -271,8 +277,44 @@ describe("the page of a message", () => {
       expect(page).toContain("Why is it waiting?");
       expect(page).toContain("MAPPING_FACILITY_UNKNOWN");
       expect(page).toContain(
-        "Answered on the connection that it came by. MSH|^~\\&|CRYO MSA|AA|MSG0001 PID|••••",
+        "Answered on the connection that it came by. MSH|^~\\&|•••• MSA|AA|MSG0001 PID|••••",
       );
+    }));
+
+  test("hides of its answer whatever a profile may have filled with a patient's value, and shows what became of it", () =>
+    withPages(async ({ lab, pool, operator }) => {
+      const fields = { "ORC-16": "Ward of {PID-5.1}", "MSH-6": "{PID-5.2}", "ORC-21": "{PID-3.1}" };
+      const profile = await hl7Profile({ results: { fields } });
+      const mapper = createMapper(profile, { facilityIdByCode });
+      const reusedControlId = "take" as const;
+      const form = { form: "order", applicationAck: "connection", reusedControlId } as const;
+      const replies = { profile, ...form, instanceCode: "ABC123" };
+      const intake = createIntake({
+        ...{ pool, worker: { id: 1, isSure: true }, clock: systemClock, logger: silent },
+        rules: () => ({ instanceCode: "ABC123", byConnector: new Map([["lims", { mapper, replies }]]) }),
+        onCommitted: () => {},
+      });
+      const peer = { address: "10.0.0.9" };
+      const texts = [hl7Text(), hl7Text({ facility: "NOWHERE", number: "P-2" }).replace("|NW|", "|ZZ|")];
+      const messages = texts.map((text, n) => ({
+        ...hl7Message(n + 1),
+        content: { kind: "hl7" as const, text: phi(text) },
+      }));
+      const [taken, refused] = await intake.accept({ connector: "lims", peer }, messages);
+      expect(`${taken?.reply}${refused?.reply}`).toMatch(/Ward of Quersack[\s\S]*Ward of Quersack/);
+      for (const [id, code] of [
+        ["m1", "AA"],
+        ["m2", "AE"],
+      ]) {
+        const page = wordsOf(await operator.open(`/messages/${id}`));
+        const shown = (await lab.cli(["messages", "show", `${id}`])).stdout;
+        for (const text of [page, shown]) {
+          expect(text).toContain(`MSA|${code}|MSG0001`);
+          for (const value of personal) expect(text).not.toContain(value);
+        }
+      }
+      expect(wordsOf(await operator.open("/messages/m2"))).toContain("ZZ");
+      expect((await lab.cli(["messages", "show", "m2", "--show-phi"])).stdout).toContain("Ward of Quersack");
     }));
 
   test("links its orders, and says so when there is no such message", () =>

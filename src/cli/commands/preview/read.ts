@@ -17,6 +17,7 @@ import type { Mapper } from "../../../mapping/inbound/mapper.ts";
 import { mayHold } from "../../../mapping/outbound/csv-cells.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
 import { RESULT_COLUMNS, type ResultColumn } from "../../../mapping/profile/results-schema.ts";
+import type { IsFilled } from "../../../operator/hl7-tree.ts";
 import { SHOWN_COLUMNS } from "../../../operator/shown.ts";
 import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
 import { readStandardInput, STANDARD_INPUT } from "../../io.ts";
@@ -225,8 +226,8 @@ function withoutAnswers(message: PreviewMessage): PreviewMessage {
 export interface Personal {
   /** Headings of CSV. */
   readonly headings: ReadonlySet<string>;
-  /** Fields of HL7 that the profile fills, such as `NTE-3`. */
-  readonly filled: ReadonlySet<string>;
+  /** Fields of HL7. */
+  readonly isFilled: IsFilled;
 }
 
 const HIDDEN_COLUMNS: ReadonlySet<ResultColumn> = new Set(
@@ -240,7 +241,8 @@ function personalOf(profile: Profile): Personal {
     headings: new Set(
       columns.filter((column) => mayHold(column, HIDDEN_COLUMNS)).map(({ header }) => header),
     ),
-    filled: new Set(fields.map(({ path }) => `${path.segment}-${path.field}`)),
+    isFilled: (segment, field) =>
+      fields.some(({ path, isPersonal }) => isPersonal && path.segment === segment && path.field === field),
   };
 }
 

@@ -195,7 +195,7 @@ function masked(
   const mask = (value: unknown): unknown => {
     if (mayShowPhi || value === undefined || value === null) return value;
     if (typeof value === "string" && /nswer\.lines\[\d+\]$/.test(place))
-      return hideHl7(value, false, personal).join("");
+      return hideHl7(value, false, personal.isFilled).join("");
     return typeof value !== "object" && isShown(place, personal) ? value : HIDDEN;
   };
   return { place, expected: mask(expected), found: mask(found) };
