@@ -15,7 +15,7 @@ import {
 } from "./app/own-conditions.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openReload, type Reload } from "./app/reload.ts";
-import { openEpoch } from "./app/restored.ts";
+import { epochConditions, openEpoch } from "./app/restored.ts";
 import { startTracing, tracingConditions } from "./app/tracing.ts";
 import { startWorker } from "./app/worker.ts";
 import type { Config } from "./config/config.ts";
@@ -144,6 +144,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       ...logConditions(options.log, host),
       ...tracingConditions(traces, host),
       ...watchdog.conditions(),
+      ...epochConditions(epoch, { host, roles: options.roles }),
       ...(worker?.conditions() ?? []),
     ];
     const machineConditions = machineConditionsOf(config, { host, clock, peers: certificates });

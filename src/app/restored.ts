@@ -1,6 +1,8 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
+import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { asFailure, Failure, LASTING } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
@@ -59,6 +61,20 @@ export async function openEpoch(
     compare(await findLedgerEpoch(client));
   });
   return counting;
+}
+
+/** That nothing in this daemon's file would show an older copy of the ledger. */
+export function epochConditions(
+  { trouble }: Pick<Epoch, "trouble">,
+  { host, roles }: { readonly host: string; readonly roles: ReadonlySet<Role> },
+): Condition[] {
+  if (trouble === undefined) return [];
+  const submits = roles.has("worker");
+  const then = submits
+    ? "nothing new is sent to the service meanwhile"
+    : "meanwhile this daemon would not notice that the ledger was put back";
+  const more = { code: trouble.code, ...(submits && { part: "daemons" as const }) };
+  return [condition("daemonTrouble", aboutOn(host, "epoch file"), `${trouble.message}: ${then}`, more)];
 }
 
 async function enter(

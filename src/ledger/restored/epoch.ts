@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { type Clock, systemClock } from "../../core/clock.ts";
-import { Failure } from "../../core/failures.ts";
+import { asFailure, Failure } from "../../core/failures.ts";
 import { LATE, within } from "../../core/within.ts";
 import { checkNewSessions, inTransaction, list, type Queryable } from "../database.ts";
 import { type EpochRecord, readEpochFiles, writeEpochFile } from "./epoch-file.ts";
@@ -32,6 +32,8 @@ export interface Epoch {
    * @throws Failure LEDGER_WENT_BACK, by the returned function
    */
   look(): (seen: Pick<EpochRecord, "epoch" | "restores">) => void;
+  /** Why the file lacks the number now; undefined while it has it. */
+  readonly trouble: Failure | undefined;
 }
 
 interface EpochDeps {
@@ -58,6 +60,7 @@ export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }:
   let kept = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> | undefined;
   let isFirst = true;
+  let trouble: Failure | undefined;
 
   const raise = async (client: Queryable): Promise<number> => {
     const before = committed;
@@ -85,16 +88,22 @@ export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }:
         restores = seen.restores;
         kept = Number.NEGATIVE_INFINITY;
       }
-      // A file that can't be written keeps the next call from leaving, and says so then.
+      // A file that can't be written is a trouble until it can, and keeps a worker's next call from leaving.
       keep(seen.epoch).catch(() => undefined);
     };
   };
 
   const write = async () => {
     const epoch = committed;
-    await writeEpochFile(file, { ...now, epoch, restores }, { isFirst });
+    try {
+      await writeEpochFile(file, { ...now, epoch, restores }, { isFirst });
+    } catch (error) {
+      trouble = asFailure(error);
+      throw trouble;
+    }
     isFirst = false;
     kept = epoch;
+    trouble = undefined;
   };
 
   const keep = async (epoch: number): Promise<void> => {
@@ -107,7 +116,8 @@ export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }:
       // A write that began before this number was known says nothing of it, nor does its failure.
       const written = isMine ? writing : writing.catch(() => undefined);
       if ((await within(written, KEEP_WITHIN_MS, clock)) !== LATE) continue;
-      throw new Failure("LEDGER_EPOCH_UNUSABLE", `the ledger's epoch file ${file} does not answer`);
+      trouble = new Failure("LEDGER_EPOCH_UNUSABLE", `the ledger's epoch file ${file} does not answer`);
+      throw trouble;
     }
   };
 
@@ -116,6 +126,9 @@ export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }:
     keep,
     advance: async () => keep(await inTransaction(pool, raise)),
     look,
+    get trouble() {
+      return trouble;
+    },
   };
 }
 
