@@ -117,7 +117,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     const membership = await join(config, { ...options, host }, ledger);
     onClose(() => membership.leave());
     const epoch = await openEpoch(config, {
-      ...{ pool: ledger.pool, logger, roles: options.roles, worker: membership },
+      ...{ pool: ledger.pool, logger, clock, roles: options.roles, worker: membership },
       onWentBack: options.onFatal,
     });
     membership.watch(epoch);

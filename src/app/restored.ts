@@ -30,6 +30,7 @@ export async function openEpoch(
   deps: {
     readonly pool: pg.Pool;
     readonly logger: Logger;
+    readonly clock?: Pick<Clock, "sleep"> | undefined;
     readonly roles: ReadonlySet<Role>;
     /** This one among the workers of the ledger. */
     readonly worker: Pick<Membership, "id">;
@@ -38,7 +39,7 @@ export async function openEpoch(
 ): Promise<Epoch> {
   const { pool, worker, roles } = deps;
   const submits = roles.has("worker");
-  const file = await readOwnEpochFile(epochFile, roles);
+  const file = await readOwnEpochFile(epochFile, roles, deps.clock);
   const found = await findLedgerEpoch(pool);
   const wentBack = decideWentBack(found, file, !submits || (await hasAnotherCompared(pool, worker.id)));
   if (wentBack) {

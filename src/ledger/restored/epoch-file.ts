@@ -2,8 +2,10 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import { type Clock, systemClock } from "../../core/clock.ts";
 import { codeOf, Failure } from "../../core/failures.ts";
 import { syncFolder } from "../../core/make-folders.ts";
+import { FILE_WITHIN_MS, LATE, within } from "../../core/within.ts";
 
 /** What stands in the file beside the data: how far which ledger had come when calls last left. */
 export interface EpochRecord {
@@ -29,9 +31,12 @@ export function epochFileOf(epochFile: string, roles: ReadonlySet<string>): stri
 }
 
 /** What all files that a machine's daemons may have say. @throws Failure LEDGER_EPOCH_UNUSABLE as {@link readOwnEpochFile} does */
-export function readEpochFiles(epochFile: string): Promise<readonly (EpochRecord | undefined)[]> {
+export function readEpochFiles(
+  epochFile: string,
+  clock: Pick<Clock, "sleep"> = systemClock,
+): Promise<readonly (EpochRecord | undefined)[]> {
   return Promise.all(
-    ["worker", "intake", "console"].map((role) => readOwnEpochFile(epochFile, new Set([role]))),
+    ["worker", "intake", "console"].map((role) => readOwnEpochFile(epochFile, new Set([role]), clock)),
   );
 }
 
@@ -43,8 +48,9 @@ export function readEpochFiles(epochFile: string): Promise<readonly (EpochRecord
 export async function readOwnEpochFile(
   epochFile: string,
   roles: ReadonlySet<string>,
+  clock: Pick<Clock, "sleep"> = systemClock,
 ): Promise<EpochRecord | undefined> {
-  const read = readEpochFile(epochFileOf(epochFile, roles));
+  const read = readEpochFile(epochFileOf(epochFile, roles), clock);
   return roles.has("worker") ? read : read.catch(() => undefined);
 }
 
@@ -54,15 +60,19 @@ const MOST_BYTES = 4_096;
 /**
  * Reads the file.
  * @returns undefined where there is none
- * @throws Failure LEDGER_EPOCH_UNUSABLE when it can't be read, or holds something else
+ * @throws Failure LEDGER_EPOCH_UNUSABLE when it can't be read, hangs, or holds something else
  */
-export async function readEpochFile(file: string): Promise<EpochRecord | undefined> {
-  let text: string | undefined;
+export async function readEpochFile(
+  file: string,
+  clock: Pick<Clock, "sleep"> = systemClock,
+): Promise<EpochRecord | undefined> {
+  let text: string | typeof LATE | undefined;
   try {
-    text = await readSmall(file);
+    text = await within(readSmall(file), FILE_WITHIN_MS, clock);
   } catch (error) {
     throw unusable(file, "can't be read", error);
   }
+  if (text === LATE) throw silent(file);
   if (text === undefined) return undefined;
   try {
     return form.parse(JSON.parse(text));
@@ -122,6 +132,14 @@ async function readSmall(file: string): Promise<string | undefined> {
   } finally {
     await handle.close();
   }
+}
+
+/** The failure for a file that takes longer than {@link FILE_WITHIN_MS}. */
+export function silent(file: string): Failure {
+  return new Failure("LEDGER_EPOCH_UNUSABLE", {
+    message: `the ledger's epoch file ${file} does not answer`,
+    hint: "Bring back the server whose disk it lies on, or mount that again.",
+  });
 }
 
 function unusable(file: string, what: string, cause: unknown): Failure {

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { asFailure, Failure } from "../../core/failures.ts";
-import { LATE, within } from "../../core/within.ts";
+import { FILE_WITHIN_MS, LATE, within } from "../../core/within.ts";
 import { checkNewSessions, inTransaction, list, type Queryable } from "../database.ts";
-import { type EpochRecord, readEpochFiles, writeEpochFile } from "./epoch-file.ts";
+import { type EpochRecord, readEpochFiles, silent, writeEpochFile } from "./epoch-file.ts";
 
 /**
  * How far the ledger has come: a number in it and in a file that no restore of it puts back. The number goes up in the
@@ -47,9 +47,6 @@ interface EpochDeps {
 }
 
 const RAISE = "update ledger set epoch = epoch + 1 returning epoch";
-
-/** A call that waits for a disk that hangs would wait unseen: it is put off, as by a file that can't be written. */
-const KEEP_WITHIN_MS = 10_000;
 
 /** Begins to count. */
 export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }: EpochDeps): Epoch {
@@ -115,8 +112,9 @@ export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }:
       });
       // A write that began before this number was known says nothing of it, nor does its failure.
       const written = isMine ? writing : writing.catch(() => undefined);
-      if ((await within(written, KEEP_WITHIN_MS, clock)) !== LATE) continue;
-      trouble = new Failure("LEDGER_EPOCH_UNUSABLE", `the ledger's epoch file ${file} does not answer`);
+      // A call that waits for a disk that hangs would wait unseen: it is put off, as by a file that can't be written.
+      if ((await within(written, FILE_WITHIN_MS, clock)) !== LATE) continue;
+      trouble = silent(file);
       throw trouble;
     }
   };
@@ -190,10 +188,14 @@ export function decideWentBack(
  *
  * @throws Failure LEDGER_WENT_BACK, LEDGER_EPOCH_UNUSABLE
  */
-export async function requireNoOlderCopy(pool: pg.Pool, epochFile: string): Promise<void> {
+export async function requireNoOlderCopy(
+  pool: pg.Pool,
+  epochFile: string,
+  clock: Pick<Clock, "sleep"> = systemClock,
+): Promise<void> {
   const check = async (client: Queryable) => {
     // The files first, since the ledger is ahead of them: whatever is raised in between is no sign.
-    const files = await readEpochFiles(epochFile);
+    const files = await readEpochFiles(epochFile, clock);
     const ledger = await findLedgerEpoch(client);
     const wentBack = files.map((file) => decideWentBack(ledger, file, true)).find((each) => each);
     if (wentBack === undefined) return;
