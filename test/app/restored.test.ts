@@ -5,7 +5,7 @@ import type { Role } from "../../src/app/context.ts";
 import { openEpoch } from "../../src/app/restored.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { findLedgerEpoch } from "../../src/ledger/restored/epoch.ts";
-import { readEpochFile } from "../../src/ledger/restored/epoch-file.ts";
+import { readEpochFile, writeEpochFile } from "../../src/ledger/restored/epoch-file.ts";
 import { findRestored } from "../../src/ledger/restored/restore.ts";
 import { joinWorkers, type Membership } from "../../src/ledger/workers/membership.ts";
 import { eventually } from "../support/eventually.ts";
@@ -118,3 +118,32 @@ test("an epoch file that hangs ends the start of a worker, and holds up no intak
       }
     }),
   ));
+
+test.each([
+  ["worker", { restores: 3 }],
+  ["intake", { epoch: 9 }],
+] as const)(
+  "a daemon that was away knows an older copy by what the other daemons of its machine knew: role %s",
+  (role, ahead) =>
+    withFolder((folder) =>
+      withLedger(async (ledger) => {
+        const file = join(folder, "data.epoch");
+        await ledger.pool.query("update ledger set epoch = 7, restores = 1");
+        const now = await findLedgerEpoch(ledger.pool);
+        const [own, others] = role === "worker" ? [file, `${file}.console`] : [`${file}.${role}`, file];
+        await writeEpochFile(own, { ...now, epoch: 5 }, { isFirst: true });
+        await writeEpochFile(others, { ...now, ...ahead }, { isFirst: true });
+        const daemon = await enter(ledger, "daemon");
+        try {
+          await open(daemon, ledger, file, role);
+          expect(await findRestored(ledger.pool)).toBeDefined();
+          const { epoch, restores } = { ...now, ...ahead };
+          const entered = await findLedgerEpoch(ledger.pool);
+          expect(entered.restores).toBe(restores + 1);
+          expect(entered.epoch).toBeGreaterThanOrEqual(epoch);
+        } finally {
+          await daemon.leave();
+        }
+      }),
+    ),
+);

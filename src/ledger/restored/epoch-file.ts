@@ -30,28 +30,34 @@ export function epochFileOf(epochFile: string, roles: ReadonlySet<string>): stri
   return roles.has("worker") ? epochFile : `${epochFile}.${roles.has("intake") ? "intake" : "console"}`;
 }
 
-/** What all files that a machine's daemons may have say. @throws Failure LEDGER_EPOCH_UNUSABLE as {@link readOwnEpochFile} does */
-export function readEpochFiles(
-  epochFile: string,
-  clock: Pick<Clock, "sleep"> = systemClock,
-): Promise<readonly (EpochRecord | undefined)[]> {
-  return Promise.all(
-    ["worker", "intake", "console"].map((role) => readOwnEpochFile(epochFile, new Set([role]), clock)),
-  );
+/** What the files of a machine's daemons say. */
+export interface EpochFiles {
+  /** What a worker's says; undefined where there is none. */
+  readonly worker: EpochRecord | undefined;
+  /** What each says that there is. */
+  readonly all: readonly EpochRecord[];
 }
 
 /**
- * Reads the file that a daemon keeps. That of one which submits nothing says nothing where it is damaged: it is no reason to take no orders.
+ * Reads the files of all daemons that a machine may have. That of one which submits nothing says nothing where it is damaged.
  *
- * @throws Failure LEDGER_EPOCH_UNUSABLE for a worker's
+ * @param mayLackWorkers whether a worker's that is damaged says nothing, either: it is no reason to take no orders
+ * @throws Failure LEDGER_EPOCH_UNUSABLE for a worker's otherwise
  */
-export async function readOwnEpochFile(
+export async function readEpochFiles(
   epochFile: string,
-  roles: ReadonlySet<string>,
-  clock: Pick<Clock, "sleep"> = systemClock,
-): Promise<EpochRecord | undefined> {
-  const read = readEpochFile(epochFileOf(epochFile, roles), clock);
-  return roles.has("worker") ? read : read.catch(() => undefined);
+  {
+    clock,
+    mayLackWorkers = false,
+  }: { readonly clock?: Pick<Clock, "sleep"> | undefined; readonly mayLackWorkers?: boolean } = {},
+): Promise<EpochFiles> {
+  const [worker, ...others] = await Promise.all(
+    ["worker", "intake", "console"].map((role) => {
+      const read = readEpochFile(epochFileOf(epochFile, new Set([role])), clock);
+      return role === "worker" && !mayLackWorkers ? read : read.catch(() => undefined);
+    }),
+  );
+  return { worker, all: [worker, ...others].filter((each) => each !== undefined) };
 }
 
 /** More than that is no file of ours. */

@@ -181,6 +181,26 @@ export function decideWentBack(
   return { text: `it is at ${ledger.epoch}, and its epoch file at ${file.epoch}` };
 }
 
+/** The same by all files of a machine: one of a daemon that was away knows less than another's. What a missing file means, none says. */
+export function decideWentBackByAll(
+  ledger: Pick<EpochRecord, "ledger" | "epoch" | "restores">,
+  files: readonly EpochRecord[],
+): WentBack | undefined {
+  return files.map((file) => decideWentBack(ledger, file, true)).find((each) => each);
+}
+
+/** The highest numbers that are known of a ledger, 0 where none is. */
+export function highestOf(
+  records: readonly EpochRecord[],
+  { ledger }: Pick<EpochRecord, "ledger">,
+): Pick<EpochRecord, "epoch" | "restores"> {
+  const known = records.filter((each) => each.ledger === ledger);
+  return {
+    epoch: Math.max(0, ...known.map(({ epoch }) => epoch)),
+    restores: Math.max(0, ...known.map(({ restores }) => restores)),
+  };
+}
+
 /**
  * For what decides about orders beside a daemon: refuses a ledger that an epoch file of this machine shows to be an older copy, now and
  * whenever a session begins. Such a ledger shows orders as not sent that the service has, until a daemon has noticed and compared them.
@@ -195,9 +215,8 @@ export async function requireNoOlderCopy(
 ): Promise<void> {
   const check = async (client: Queryable) => {
     // The files first, since the ledger is ahead of them: whatever is raised in between is no sign.
-    const files = await readEpochFiles(epochFile, clock);
-    const ledger = await findLedgerEpoch(client);
-    const wentBack = files.map((file) => decideWentBack(ledger, file, true)).find((each) => each);
+    const { all } = await readEpochFiles(epochFile, { clock });
+    const wentBack = decideWentBackByAll(await findLedgerEpoch(client), all);
     if (wentBack === undefined) return;
     throw new Failure("LEDGER_WENT_BACK", {
       message: `the ledger is an older copy: ${wentBack.text}; nothing was done`,
