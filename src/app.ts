@@ -15,7 +15,7 @@ import {
 } from "./app/own-conditions.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openReload, type Reload } from "./app/reload.ts";
-import { openEpoch } from "./app/restored.ts";
+import { epochConditions, openEpoch } from "./app/restored.ts";
 import { startTracing, tracingConditions } from "./app/tracing.ts";
 import { startWorker } from "./app/worker.ts";
 import type { Config } from "./config/config.ts";
@@ -117,7 +117,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     const membership = await join(config, { ...options, host }, ledger);
     onClose(() => membership.leave());
     const epoch = await openEpoch(config, {
-      ...{ pool: ledger.pool, logger, roles: options.roles, worker: membership },
+      ...{ pool: ledger.pool, logger, clock, roles: options.roles, worker: membership },
       onWentBack: options.onFatal,
     });
     membership.watch(epoch);
@@ -144,6 +144,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       ...logConditions(options.log, host),
       ...tracingConditions(traces, host),
       ...watchdog.conditions(),
+      ...epochConditions(epoch, { host, roles: options.roles }),
       ...(worker?.conditions() ?? []),
     ];
     const machineConditions = machineConditionsOf(config, { host, clock, peers: certificates });

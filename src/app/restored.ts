@@ -1,13 +1,22 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
+import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { asFailure, Failure, LASTING } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { WORD } from "../jobs/calls/finds.ts";
 import { checkNewSessions } from "../ledger/database.ts";
-import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
-import { epochFileOf, readOwnEpochFile } from "../ledger/restored/epoch-file.ts";
+import {
+  decideWentBack,
+  decideWentBackByAll,
+  type Epoch,
+  findLedgerEpoch,
+  highestOf,
+  startEpoch,
+} from "../ledger/restored/epoch.ts";
+import { epochFileOf, readEpochFiles } from "../ledger/restored/epoch-file.ts";
 import { enterRestored, type NoticedRestore } from "../ledger/restored/restore.ts";
 import { findLastCall, findWithoutCall } from "../ledger/restored/without-call.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
@@ -17,8 +26,8 @@ import type { Role } from "./context.ts";
 import { oneAtATime, type SideWork } from "./side-work.ts";
 
 /**
- * Compares the ledger with its epoch file, before anything else is done with it. A ledger that went back goes on as the older
- * copy that it is. A worker without a file that comes to a ledger which others work with takes their word; a daemon that submits nothing
+ * Compares the ledger with the epoch files of this machine, before anything else is done with it. A ledger that went back goes on as the
+ * older copy that it is. A worker without a file that comes to a ledger which others work with takes their word; a daemon that submits nothing
  * leaves it to workers what a missing file means, and has a file of its own, since it decides about cancellations and may outlive them.
  *
  * @throws Failure LEDGER_EPOCH_UNUSABLE
@@ -28,6 +37,7 @@ export async function openEpoch(
   deps: {
     readonly pool: pg.Pool;
     readonly logger: Logger;
+    readonly clock?: Pick<Clock, "sleep"> | undefined;
     readonly roles: ReadonlySet<Role>;
     /** This one among the workers of the ledger. */
     readonly worker: Pick<Membership, "id">;
@@ -36,13 +46,13 @@ export async function openEpoch(
 ): Promise<Epoch> {
   const { pool, worker, roles } = deps;
   const submits = roles.has("worker");
-  const file = await readOwnEpochFile(epochFile, roles);
+  // The files first, since the ledger is ahead of them.
+  const files = await readEpochFiles(epochFile, { clock: deps.clock, mayLackWorkers: !submits });
   const found = await findLedgerEpoch(pool);
-  const wentBack = decideWentBack(found, file, !submits || (await hasAnotherCompared(pool, worker.id)));
-  if (wentBack) {
-    const epoch = file?.ledger === found.ledger ? file.epoch : 0;
-    await enter({ ...wentBack, epoch, restores: file?.restores ?? 0, after: found.restores }, deps);
-  }
+  const wentBack =
+    decideWentBackByAll(found, files.all) ??
+    (submits ? decideWentBack(found, files.worker, await hasAnotherCompared(pool, worker.id)) : undefined);
+  if (wentBack) await enter({ ...wentBack, ...highestOf(files.all, found), after: found.restores }, deps);
   // Before the number goes up: a worker that starts beside this one and has no file yet knows a raised number by it.
   if (submits) await noteCompared(pool, worker.id);
   const counting = startEpoch({
@@ -59,6 +69,20 @@ export async function openEpoch(
     compare(await findLedgerEpoch(client));
   });
   return counting;
+}
+
+/** That nothing in this daemon's file would show an older copy of the ledger. */
+export function epochConditions(
+  { trouble }: Pick<Epoch, "trouble">,
+  { host, roles }: { readonly host: string; readonly roles: ReadonlySet<Role> },
+): Condition[] {
+  if (trouble === undefined) return [];
+  const submits = roles.has("worker");
+  const then = submits
+    ? "nothing new is sent to the service meanwhile"
+    : "meanwhile this daemon would not notice that the ledger was put back";
+  const more = { code: trouble.code, ...(submits && { part: "daemons" as const }) };
+  return [condition("daemonTrouble", aboutOn(host, "epoch file"), `${trouble.message}: ${then}`, more)];
 }
 
 async function enter(

@@ -2,6 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../core/failures.ts";
+import { endProcess } from "./end-process.ts";
 import { EXIT } from "./exit-status.ts";
 import { flush, type Io, type Output, type Screen } from "./io.ts";
 import { run } from "./run.ts";
@@ -12,7 +13,7 @@ process.noDeprecation = true;
 /** How long a program that was asked to end waits for the reader of its output, ms. */
 const STUCK_MS = 1_000;
 
-process.exit(await main());
+await endProcess(await main());
 
 async function main(): Promise<number> {
   const stdout = guard(process.stdout);

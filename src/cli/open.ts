@@ -5,8 +5,9 @@ import type { OpenLedger } from "../app/open-ledger.ts";
 import type { Config, ConnectorConfig } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
 import { asFailure, Failure, type FailureCode } from "../core/failures.ts";
-import { LATE, LEDGER_WITHIN_MS, within } from "../core/within.ts";
+import { FILE_WITHIN_MS, LATE, LEDGER_WITHIN_MS, within } from "../core/within.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import { type ProfileDefinition, profileSchema } from "../mapping/profile/schema.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -52,13 +53,23 @@ export function facilityIdOf(config: Config, wanted: string | undefined): number
   throw new Failure("CLI_USAGE", `--facility ${wanted}: the configuration has ${names}`);
 }
 
-/** Whether the embedded database of a configuration was ever made; true for an external one. */
-export async function hasLedger(config: Config): Promise<boolean> {
-  if (config.database.url) return true;
-  return access(join(config.dataDir, "postgres")).then(
+/**
+ * Whether the embedded database of a configuration was ever made; true for an external one.
+ *
+ * @throws Failure LEDGER_FOLDER_UNUSABLE for a folder that hangs
+ */
+export async function hasLedger(
+  { database, dataDir }: Pick<Config, "database" | "dataDir">,
+  clock: Pick<Clock, "sleep"> = systemClock,
+): Promise<boolean> {
+  if (database.url) return true;
+  const looking = access(join(dataDir, "postgres")).then(
     () => true,
     () => false,
   );
+  const found = await within(looking, FILE_WITHIN_MS, clock);
+  if (found === LATE) throw new Failure("LEDGER_FOLDER_UNUSABLE", `${dataDir} does not answer`);
+  return found;
 }
 
 /** The ledger, and the configuration that names it. */

@@ -28,6 +28,9 @@ export async function within<T>(
 /** What comes of a question to the ledger is waited for so long, ms: longer than a healthy one ever takes, shorter than a person waits. */
 export const LEDGER_WITHIN_MS = 5_000;
 
+/** The same of a file that nothing goes on without, ms. */
+export const FILE_WITHIN_MS = 10_000;
+
 /** What {@link patiently} gives: what was last found, and whether the latest try has no answer yet. */
 interface Found<T> {
   readonly value: T | undefined;

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Role } from "../../src/app/context.ts";
 import { openEpoch } from "../../src/app/restored.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { findLedgerEpoch } from "../../src/ledger/restored/epoch.ts";
-import { readEpochFile } from "../../src/ledger/restored/epoch-file.ts";
+import { readEpochFile, writeEpochFile } from "../../src/ledger/restored/epoch-file.ts";
 import { findRestored } from "../../src/ledger/restored/restore.ts";
 import { joinWorkers, type Membership } from "../../src/ledger/workers/membership.ts";
 import { eventually } from "../support/eventually.ts";
+import { hangFolder, impatientClock } from "../support/hanging-folder.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -20,11 +21,17 @@ const enter = ({ connection, pool }: TestLedger, name: string): Promise<Membersh
     onDrain: () => undefined,
   });
 
-const open = (worker: Membership, { pool }: TestLedger, epochFile: string, role: Role = "worker") =>
+const open = (
+  worker: Membership,
+  { pool }: TestLedger,
+  epochFile: string,
+  role: Role = "worker",
+  clock: Clock = systemClock,
+) =>
   openEpoch(
     { epochFile },
     {
-      ...{ pool, logger: silent, worker, roles: new Set([role]) },
+      ...{ pool, logger: silent, clock, worker, roles: new Set([role]) },
       onWentBack: (failure) => {
         throw failure;
       },
@@ -90,3 +97,53 @@ test("a daemon that only takes orders in, and has no file yet or a damaged one, 
       }
     }),
   ));
+
+test("an epoch file that hangs ends the start of a worker, and holds up no intake", ({ skip }) =>
+  withFolder((folder) =>
+    withLedger(async (ledger) => {
+      const daemon = await enter(ledger, "daemon");
+      const hanging = await hangFolder(join(folder, "share"));
+      try {
+        if (!hanging) return skip("this user may mount nothing");
+        const file = join(folder, "share/data.epoch");
+        await expect(open(daemon, ledger, file, "worker", impatientClock)).rejects.toMatchObject({
+          ...{ code: "LEDGER_EPOCH_UNUSABLE", message: expect.stringContaining("does not answer") },
+        });
+        const epoch = await open(daemon, ledger, file, "intake", impatientClock);
+        epoch.look()(await findLedgerEpoch(ledger.pool));
+        expect(await eventually(() => epoch.trouble?.message)).toContain("data.epoch.intake does not answer");
+      } finally {
+        await hanging?.end();
+        await daemon.leave();
+      }
+    }),
+  ));
+
+test.each([
+  ["worker", { restores: 3 }],
+  ["intake", { epoch: 9 }],
+] as const)(
+  "a daemon that was away knows an older copy by what the other daemons of its machine knew: role %s",
+  (role, ahead) =>
+    withFolder((folder) =>
+      withLedger(async (ledger) => {
+        const file = join(folder, "data.epoch");
+        await ledger.pool.query("update ledger set epoch = 7, restores = 1");
+        const now = await findLedgerEpoch(ledger.pool);
+        const [own, others] = role === "worker" ? [file, `${file}.console`] : [`${file}.${role}`, file];
+        await writeEpochFile(own, { ...now, epoch: 5 }, { isFirst: true });
+        await writeEpochFile(others, { ...now, ...ahead }, { isFirst: true });
+        const daemon = await enter(ledger, "daemon");
+        try {
+          await open(daemon, ledger, file, role);
+          expect(await findRestored(ledger.pool)).toBeDefined();
+          const { epoch, restores } = { ...now, ...ahead };
+          const entered = await findLedgerEpoch(ledger.pool);
+          expect(entered.restores).toBe(restores + 1);
+          expect(entered.epoch).toBeGreaterThanOrEqual(epoch);
+        } finally {
+          await daemon.leave();
+        }
+      }),
+    ),
+);

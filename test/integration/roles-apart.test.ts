@@ -1,3 +1,4 @@
+import { mkdir, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { openConsole } from "../../src/app/console.ts";
@@ -5,6 +6,7 @@ import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { readEpochFile } from "../../src/ledger/restored/epoch-file.ts";
+import { listWorkers } from "../../src/ledger/workers/roster.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { eventually } from "../support/eventually.ts";
 import { withSite } from "../support/with-daemon.ts";
@@ -54,3 +56,37 @@ test("a daemon that only takes orders in ends where the ledger was put back unde
       await daemon.stop();
     }
   }));
+
+test.each([["worker", ""] as const, ["intake", ".intake"] as const, ["console", ".console"] as const])(
+  "a daemon of the role %s says as long as its epoch file can't be written",
+  (role, suffix) =>
+    withSite({}, async ({ configFile, pool }) => {
+      const epochFile = join(dirname(configFile), `data.epoch${suffix}`);
+      const daemon = await startDaemon(loadConfig(configFile, { env: {}, profileSchema }), {
+        ...{ roles: new Set([role]), host: "lab-1", logger: silent, onFatal: () => {} },
+      });
+      const found = () => daemon.conditions().find(({ about }) => about === "epoch file on lab-1");
+      try {
+        await eventually(async () => (await readEpochFile(epochFile)) !== undefined);
+        expect(found()).toBeUndefined();
+        // Not even root can write to a folder.
+        await rm(epochFile);
+        await mkdir(epochFile);
+        await pool.query("update ledger set epoch = epoch + 1");
+        expect(await eventually(found)).toMatchObject({
+          ...{ kind: "daemonTrouble", level: "act", hint: expect.stringContaining("Correct the rights") },
+          text: expect.stringContaining(`${epochFile} can't be written (EISDIR)`),
+        });
+        // Whichever daemon is asked knows of it.
+        await eventually(async () =>
+          (await listWorkers(pool)).some(({ conditions }) =>
+            conditions.some(({ text }) => text.includes(epochFile)),
+          ),
+        );
+        await rmdir(epochFile);
+        await eventually(() => found() === undefined);
+      } finally {
+        await daemon.stop();
+      }
+    }),
+);

@@ -4,8 +4,8 @@ import { VERSION } from "../../core/version.ts";
 import { inTransaction, type Queryable, run } from "../database.ts";
 import { listAtWork } from "../migrate.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
-import { decideWentBack, findLedgerEpoch, startEpoch } from "../restored/epoch.ts";
-import { readEpochFile } from "../restored/epoch-file.ts";
+import { decideWentBack, findLedgerEpoch, highestOf, startEpoch } from "../restored/epoch.ts";
+import { readEpochFiles } from "../restored/epoch-file.ts";
 import { enterRestoredWithin } from "../restored/restore.ts";
 import { NOT_KEPT, named, quoted } from "./backup.ts";
 import { type BackupContent, type BackupHead, type BackupTable, readBackup } from "./file.ts";
@@ -87,7 +87,7 @@ async function assertMayReplace(queryable: Queryable, isReplacing: boolean): Pro
 /**
  * Has a ledger be what a backup holds, all of it or nothing. Then it goes on as an older copy: what it has open is compared
  * with the service before anything is submitted. It counts on from the highest numbers of the backup, of the ledger that is
- * replaced, and of the epoch file beside the data, which is not part of a backup. No worker may enter meanwhile.
+ * replaced, and of the epoch files beside the data, which are not part of a backup. No worker may enter meanwhile.
  *
  * @param pool whose statements may take long
  * @param options `isReplacing` has what the ledger holds removed
@@ -107,7 +107,7 @@ export async function restoreBackup(
   const { isReplacing, epochFile, act, onRows = () => {} } = options;
   const content = await readBackup(file);
   const { head } = content;
-  const kept = await readEpochFile(epochFile);
+  const files = await readEpochFiles(epochFile);
   // That it is an older copy is committed with it: a crash leaves no restored ledger that does not say so.
   const entered = await inTransaction(pool, async (client) => {
     await assertNobodyAtWork(client);
@@ -115,12 +115,10 @@ export async function restoreBackup(
     const replaced = await findLedgerEpoch(client);
     await loadBackup(client, file, head, (done) => onRows(done, content.rows));
     const now = await findLedgerEpoch(client);
-    const known = [kept, replaced].filter((each) => each?.ledger === now.ledger);
     const entered = await enterRestoredWithin(client, {
       text: `it was restored from the backup of ${head.madeAt}`,
-      forgottenSince: decideWentBack(now, kept, false)?.forgottenSince,
-      epoch: Math.max(0, ...known.map((each) => each?.epoch ?? 0)),
-      restores: Math.max(0, ...known.map((each) => each?.restores ?? 0)),
+      forgottenSince: decideWentBack(now, files.worker, false)?.forgottenSince,
+      ...highestOf([...files.all, replaced], now),
       after: now.restores,
     });
     const detail = { reason: act.reason, madeAt: head.madeAt, sha256: content.sha256 };

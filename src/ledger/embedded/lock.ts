@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
+import { FILE_WITHIN_MS, LATE, within } from "../../core/within.ts";
 import { isCode, openDataDir, unusable } from "./home.ts";
 
 /** A lock that this process holds until it releases it or dies. */
@@ -24,14 +25,15 @@ const START_PATIENCE_MS = 180_000;
 /**
  * Makes this process the one daemon of a data folder that does this role; the folder is made if missing. Held until the
  * returned function is called or the process dies (`kill -9` frees it at once), also while the process is stopped (SIGSTOP).
- * Throws LEDGER_IN_USE naming the process that has it.
+ * Throws LEDGER_IN_USE naming the process that has it, LEDGER_FOLDER_UNUSABLE also for a folder that hangs.
  */
 export async function acquireDaemonLock(
   dataDir: string,
   clock: Clock = systemClock,
   role = "worker",
 ): Promise<() => Promise<void>> {
-  const folder = await openDataDir(dataDir);
+  const folder = await within(openDataDir(dataDir), FILE_WITHIN_MS, clock);
+  if (folder === LATE) throw new Failure("LEDGER_FOLDER_UNUSABLE", `${dataDir} does not answer`);
   const attempt = await tryLock(folder, `daemon-${role}`, clock);
   if ("lock" in attempt) return attempt.lock.release;
   const message = `${folder} is in use by ${attempt.holder}, which does the role ${role}`;

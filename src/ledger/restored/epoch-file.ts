@@ -2,8 +2,10 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import { type Clock, systemClock } from "../../core/clock.ts";
 import { codeOf, Failure } from "../../core/failures.ts";
 import { syncFolder } from "../../core/make-folders.ts";
+import { FILE_WITHIN_MS, LATE, within } from "../../core/within.ts";
 
 /** What stands in the file beside the data: how far which ledger had come when calls last left. */
 export interface EpochRecord {
@@ -28,24 +30,34 @@ export function epochFileOf(epochFile: string, roles: ReadonlySet<string>): stri
   return roles.has("worker") ? epochFile : `${epochFile}.${roles.has("intake") ? "intake" : "console"}`;
 }
 
-/** What all files that a machine's daemons may have say. @throws Failure LEDGER_EPOCH_UNUSABLE as {@link readOwnEpochFile} does */
-export function readEpochFiles(epochFile: string): Promise<readonly (EpochRecord | undefined)[]> {
-  return Promise.all(
-    ["worker", "intake", "console"].map((role) => readOwnEpochFile(epochFile, new Set([role]))),
-  );
+/** What the files of a machine's daemons say. */
+export interface EpochFiles {
+  /** What a worker's says; undefined where there is none. */
+  readonly worker: EpochRecord | undefined;
+  /** What each says that there is. */
+  readonly all: readonly EpochRecord[];
 }
 
 /**
- * Reads the file that a daemon keeps. That of one which submits nothing says nothing where it is damaged: it is no reason to take no orders.
+ * Reads the files of all daemons that a machine may have. That of one which submits nothing says nothing where it is damaged.
  *
- * @throws Failure LEDGER_EPOCH_UNUSABLE for a worker's
+ * @param mayLackWorkers whether a worker's that is damaged says nothing, either: it is no reason to take no orders
+ * @throws Failure LEDGER_EPOCH_UNUSABLE for a worker's otherwise
  */
-export async function readOwnEpochFile(
+export async function readEpochFiles(
   epochFile: string,
-  roles: ReadonlySet<string>,
-): Promise<EpochRecord | undefined> {
-  const read = readEpochFile(epochFileOf(epochFile, roles));
-  return roles.has("worker") ? read : read.catch(() => undefined);
+  {
+    clock,
+    mayLackWorkers = false,
+  }: { readonly clock?: Pick<Clock, "sleep"> | undefined; readonly mayLackWorkers?: boolean } = {},
+): Promise<EpochFiles> {
+  const [worker, ...others] = await Promise.all(
+    ["worker", "intake", "console"].map((role) => {
+      const read = readEpochFile(epochFileOf(epochFile, new Set([role])), clock);
+      return role === "worker" && !mayLackWorkers ? read : read.catch(() => undefined);
+    }),
+  );
+  return { worker, all: [worker, ...others].filter((each) => each !== undefined) };
 }
 
 /** More than that is no file of ours. */
@@ -54,15 +66,19 @@ const MOST_BYTES = 4_096;
 /**
  * Reads the file.
  * @returns undefined where there is none
- * @throws Failure LEDGER_EPOCH_UNUSABLE when it can't be read, or holds something else
+ * @throws Failure LEDGER_EPOCH_UNUSABLE when it can't be read, hangs, or holds something else
  */
-export async function readEpochFile(file: string): Promise<EpochRecord | undefined> {
-  let text: string | undefined;
+export async function readEpochFile(
+  file: string,
+  clock: Pick<Clock, "sleep"> = systemClock,
+): Promise<EpochRecord | undefined> {
+  let text: string | typeof LATE | undefined;
   try {
-    text = await readSmall(file);
+    text = await within(readSmall(file), FILE_WITHIN_MS, clock);
   } catch (error) {
     throw unusable(file, "can't be read", error);
   }
+  if (text === LATE) throw silent(file);
   if (text === undefined) return undefined;
   try {
     return form.parse(JSON.parse(text));
@@ -122,6 +138,14 @@ async function readSmall(file: string): Promise<string | undefined> {
   } finally {
     await handle.close();
   }
+}
+
+/** The failure for a file that takes longer than {@link FILE_WITHIN_MS}. */
+export function silent(file: string): Failure {
+  return new Failure("LEDGER_EPOCH_UNUSABLE", {
+    message: `the ledger's epoch file ${file} does not answer`,
+    hint: "Bring back the server whose disk it lies on, or mount that again.",
+  });
 }
 
 function unusable(file: string, what: string, cause: unknown): Failure {

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { type Clock, systemClock } from "../../core/clock.ts";
-import { Failure } from "../../core/failures.ts";
-import { LATE, within } from "../../core/within.ts";
+import { asFailure, Failure } from "../../core/failures.ts";
+import { FILE_WITHIN_MS, LATE, within } from "../../core/within.ts";
 import { checkNewSessions, inTransaction, list, type Queryable } from "../database.ts";
-import { type EpochRecord, readEpochFiles, writeEpochFile } from "./epoch-file.ts";
+import { type EpochRecord, readEpochFiles, silent, writeEpochFile } from "./epoch-file.ts";
 
 /**
  * How far the ledger has come: a number in it and in a file that no restore of it puts back. The number goes up in the
@@ -32,6 +32,8 @@ export interface Epoch {
    * @throws Failure LEDGER_WENT_BACK, by the returned function
    */
   look(): (seen: Pick<EpochRecord, "epoch" | "restores">) => void;
+  /** Why the file lacks the number now; undefined while it has it. */
+  readonly trouble: Failure | undefined;
 }
 
 interface EpochDeps {
@@ -46,9 +48,6 @@ interface EpochDeps {
 
 const RAISE = "update ledger set epoch = epoch + 1 returning epoch";
 
-/** A call that waits for a disk that hangs would wait unseen: it is put off, as by a file that can't be written. */
-const KEEP_WITHIN_MS = 10_000;
-
 /** Begins to count. */
 export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }: EpochDeps): Epoch {
   /** The highest number that was committed for certain, by whichever worker. */
@@ -58,6 +57,7 @@ export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }:
   let kept = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> | undefined;
   let isFirst = true;
+  let trouble: Failure | undefined;
 
   const raise = async (client: Queryable): Promise<number> => {
     const before = committed;
@@ -85,16 +85,22 @@ export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }:
         restores = seen.restores;
         kept = Number.NEGATIVE_INFINITY;
       }
-      // A file that can't be written keeps the next call from leaving, and says so then.
+      // A file that can't be written is a trouble until it can, and keeps a worker's next call from leaving.
       keep(seen.epoch).catch(() => undefined);
     };
   };
 
   const write = async () => {
     const epoch = committed;
-    await writeEpochFile(file, { ...now, epoch, restores }, { isFirst });
+    try {
+      await writeEpochFile(file, { ...now, epoch, restores }, { isFirst });
+    } catch (error) {
+      trouble = asFailure(error);
+      throw trouble;
+    }
     isFirst = false;
     kept = epoch;
+    trouble = undefined;
   };
 
   const keep = async (epoch: number): Promise<void> => {
@@ -106,8 +112,10 @@ export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }:
       });
       // A write that began before this number was known says nothing of it, nor does its failure.
       const written = isMine ? writing : writing.catch(() => undefined);
-      if ((await within(written, KEEP_WITHIN_MS, clock)) !== LATE) continue;
-      throw new Failure("LEDGER_EPOCH_UNUSABLE", `the ledger's epoch file ${file} does not answer`);
+      // A call that waits for a disk that hangs would wait unseen: it is put off, as by a file that can't be written.
+      if ((await within(written, FILE_WITHIN_MS, clock)) !== LATE) continue;
+      trouble = silent(file);
+      throw trouble;
     }
   };
 
@@ -116,6 +124,9 @@ export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }:
     keep,
     advance: async () => keep(await inTransaction(pool, raise)),
     look,
+    get trouble() {
+      return trouble;
+    },
   };
 }
 
@@ -170,6 +181,26 @@ export function decideWentBack(
   return { text: `it is at ${ledger.epoch}, and its epoch file at ${file.epoch}` };
 }
 
+/** The same by all files of a machine: one of a daemon that was away knows less than another's. What a missing file means, none says. */
+export function decideWentBackByAll(
+  ledger: Pick<EpochRecord, "ledger" | "epoch" | "restores">,
+  files: readonly EpochRecord[],
+): WentBack | undefined {
+  return files.map((file) => decideWentBack(ledger, file, true)).find((each) => each);
+}
+
+/** The highest numbers that are known of a ledger, 0 where none is. */
+export function highestOf(
+  records: readonly EpochRecord[],
+  { ledger }: Pick<EpochRecord, "ledger">,
+): Pick<EpochRecord, "epoch" | "restores"> {
+  const known = records.filter((each) => each.ledger === ledger);
+  return {
+    epoch: Math.max(0, ...known.map(({ epoch }) => epoch)),
+    restores: Math.max(0, ...known.map(({ restores }) => restores)),
+  };
+}
+
 /**
  * For what decides about orders beside a daemon: refuses a ledger that an epoch file of this machine shows to be an older copy, now and
  * whenever a session begins. Such a ledger shows orders as not sent that the service has, until a daemon has noticed and compared them.
@@ -177,12 +208,15 @@ export function decideWentBack(
  *
  * @throws Failure LEDGER_WENT_BACK, LEDGER_EPOCH_UNUSABLE
  */
-export async function requireNoOlderCopy(pool: pg.Pool, epochFile: string): Promise<void> {
+export async function requireNoOlderCopy(
+  pool: pg.Pool,
+  epochFile: string,
+  clock: Pick<Clock, "sleep"> = systemClock,
+): Promise<void> {
   const check = async (client: Queryable) => {
     // The files first, since the ledger is ahead of them: whatever is raised in between is no sign.
-    const files = await readEpochFiles(epochFile);
-    const ledger = await findLedgerEpoch(client);
-    const wentBack = files.map((file) => decideWentBack(ledger, file, true)).find((each) => each);
+    const { all } = await readEpochFiles(epochFile, { clock });
+    const wentBack = decideWentBackByAll(await findLedgerEpoch(client), all);
     if (wentBack === undefined) return;
     throw new Failure("LEDGER_WENT_BACK", {
       message: `the ledger is an older copy: ${wentBack.text}; nothing was done`,

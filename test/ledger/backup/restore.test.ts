@@ -5,22 +5,26 @@ import { describe, expect, it } from "vitest";
 import { backupLedger } from "../../../src/ledger/backup/backup.ts";
 import { restoreBackup } from "../../../src/ledger/backup/restore.ts";
 import { findLedgerEpoch } from "../../../src/ledger/restored/epoch.ts";
+import { writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
 /** Gives a test a ledger with an order, the backup of it, and what restores that. */
-const withBackup = (test: (pool: pg.Pool, restore: () => Promise<unknown>) => Promise<void>) =>
+const withBackup = (
+  test: (pool: pg.Pool, restore: () => Promise<unknown>, epochFile: string) => Promise<void>,
+) =>
   withLedger(({ pool }) =>
     withFolder(async (folder) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       const file = join(folder, "backup.gz");
       await backupLedger(pool, file, { madeAt: new Date("2026-11-21T10:00:00Z") });
       const epochFile = join(folder, "data.epoch");
-      await test(pool, async () => {
+      const restore = async () => {
         await rm(epochFile, { force: true });
         return restoreBackup(pool, file, { isReplacing: true, epochFile, act: { actor: "ada" } });
-      });
+      };
+      await test(pool, restore, epochFile);
     }),
   );
 
@@ -32,6 +36,15 @@ describe("a restore in the place of a ledger", () => {
       expect(await findLedgerEpoch(pool)).toMatchObject({ restores: 3, epoch: 51 });
       const { rows } = await pool.query("select nextval('orders_id_seq') as next");
       expect(rows).toEqual([{ next: 12_000_001 }]);
+    }));
+
+  it("gives none again that the file of any daemon of the machine knows", () =>
+    withBackup(async (pool, restore, epochFile) => {
+      const now = await findLedgerEpoch(pool);
+      await writeEpochFile(`${epochFile}.intake`, { ...now, epoch: 60 }, { isFirst: true });
+      await writeEpochFile(`${epochFile}.console`, { ...now, restores: 4 }, { isFirst: true });
+      await restore();
+      expect(await findLedgerEpoch(pool)).toMatchObject({ restores: 5, epoch: 61 });
     }));
 
   it("lets the planner read and join whole tables, and takes as long as it needs", () =>

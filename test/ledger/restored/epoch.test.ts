@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listOrders } from "../../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import { decideWentBack, findLedgerEpoch, startEpoch } from "../../../src/ledger/restored/epoch.ts";
+import {
+  decideWentBack,
+  findLedgerEpoch,
+  requireNoOlderCopy,
+  startEpoch,
+} from "../../../src/ledger/restored/epoch.ts";
 import { readEpochFile, writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { enterRestored } from "../../../src/ledger/restored/restore.ts";
 import { takeResultNumber } from "../../../src/ledger/results/outcomes.ts";
@@ -73,6 +78,25 @@ describe("the epoch file", () => {
         class: "transient",
       });
     }));
+
+  test("that hangs holds up neither a start nor a command, which say so", ({ skip }) =>
+    withFolder((folder) =>
+      withLedger(async ({ pool }) => {
+        const hanging = await hangFolder(join(folder, "share"));
+        if (!hanging) return skip("this user may mount nothing");
+        try {
+          const file = join(folder, "share/data.epoch");
+          const refused = {
+            ...{ code: "LEDGER_EPOCH_UNUSABLE", hint: expect.stringContaining("mount that again") },
+            message: `the ledger's epoch file ${file} does not answer`,
+          };
+          await expect(readEpochFile(file, impatientClock)).rejects.toMatchObject(refused);
+          await expect(requireNoOlderCopy(pool, file, impatientClock)).rejects.toMatchObject(refused);
+        } finally {
+          await hanging.end();
+        }
+      }),
+    ));
 
   test("that hangs puts calls off, as one that can't be written does", ({ skip }) =>
     withFolder((folder) =>

@@ -150,7 +150,7 @@ export async function* checkFirstDatabase(config: Config): Findings {
   }
 }
 
-/** Without it no daemon starts. */
+/** Without it no worker starts. */
 async function* checkEpochFile({ epochFile }: Config): Findings {
   try {
     await readEpochFile(epochFile);
