@@ -66,6 +66,9 @@ interface ControlForm {
   readonly service: readonly [string, string, "L"];
 }
 
+/** Codes of ORC-1 that cancel an order, unless a profile's `cancel` names others. */
+export const CANCEL_CODES = ["CA", "DC"] as const;
+
 /** Codes of ORC-1 that a profile's `control` may name. */
 export const CONTROL_CODES = ["HD", "RL", "SS", "XO", "RP"] as const;
 
