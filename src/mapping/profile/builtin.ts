@@ -1,3 +1,4 @@
+import type { BuiltinProfileName } from "../../config/load.ts";
 import { csvResults, hl7Results } from "./results.ts";
 import type { ResultState } from "./results-schema.ts";
 import { csvSettings, hl7Settings, type ProfileDefinition } from "./schema.ts";
@@ -96,4 +97,4 @@ const csvOrders: ProfileDefinition = {
 export const builtinProfiles: Readonly<Record<string, ProfileDefinition>> = {
   "builtin/hl7-orders": hl7Orders,
   "builtin/csv-orders": csvOrders,
-};
+} satisfies Record<BuiltinProfileName, ProfileDefinition>;
