@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { MLLP_ADDRESS } from "../../config/connector-schema.ts";
 import { Failure, shownProblem } from "../../core/failures.ts";
 import { counted, countsInWords, problemLines } from "../../operator/text.ts";
-import { wholeNumber } from "../arguments.ts";
+import { hostAndPort, wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
@@ -100,14 +100,6 @@ export function define(hl7: Command, cli: Cli): void {
       "\nExample:\n  cryobridge hl7 listen --port 2576 --save received\n  cryobridge hl7 listen --port 2576 --cert cert.pem --key key.pem\n\nA batch (FHS, BHS) is answered as the daemon answers it: one frame with a batch that holds the answer to each\nmessage, in their order, since a sender waits for one frame for each of its own. Several messages in a frame\nwithout batch headers are answered by a frame each.",
     )
     .action(toAction(cli, listenHl7));
-}
-
-function hostAndPort(text: string): { host: string; port: number } {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3]);
-  if (host !== undefined && port >= 1 && port <= 65_535) return { host, port };
-  throw new InvalidArgumentError("Expected HOST:PORT, such as 127.0.0.1:2575 or [::1]:2575.");
 }
 
 /** Status 1 when anything would be refused. */
