@@ -1,6 +1,6 @@
 import { problemSentence, shownProblem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
-import { parseId } from "../../ledger/ids.ts";
+import { numberOfId } from "../../ledger/ids.ts";
 import { type FileView, findFile } from "../../ledger/messages/file-views.ts";
 import { listFileMessageViews } from "../../ledger/messages/views.ts";
 import { listFileDeliveries } from "../../ledger/operator/views.ts";
@@ -102,7 +102,7 @@ export const FILES = {
 } as const satisfies Thing<FileView>;
 
 function numberOf({ fileId }: FileView): number {
-  return parseId("f", fileId) ?? 0;
+  return numberOfId("f", fileId);
 }
 
 /** Results that are shown, the newest. */
