@@ -8,7 +8,7 @@ import { readPem } from "../../core/given-file.ts";
 import { placeText } from "../../core/place.ts";
 import { findUnreached } from "../../mapping/inbound/unreached.ts";
 import { builtinProfiles } from "../../mapping/profile/builtin.ts";
-import { inheritProfile, resolveChain } from "../../mapping/profile/inherit.ts";
+import { resolveChain, wholeOf } from "../../mapping/profile/inherit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { listReasonsLacking, listUntaken, listWordless } from "../../mapping/profile/wordless.ts";
@@ -207,7 +207,7 @@ function* checkWords(config: Config<ProfileDefinition>): Generator<Finding> {
   for (const [name, definition] of own) {
     const chain = resolveChain(name, definition, byName);
     if (!chain.ok) continue;
-    const whole = chain.links.map((link) => link.definition).reduceRight(inheritProfile);
+    const whole = wholeOf(chain.links);
     for (const { table, lacking } of listWordless(chain.links, whole)) {
       yield warning(
         `profile ${name}`,
