@@ -1,4 +1,3 @@
-import { problemSentence, shownProblem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
 import { numberOfId } from "../../ledger/ids.ts";
 import { type FileView, findFile } from "../../ledger/messages/file-views.ts";
@@ -6,7 +5,7 @@ import { listFileMessageViews } from "../../ledger/messages/views.ts";
 import { listFileDeliveries } from "../../ledger/operator/views.ts";
 import type { Viewer } from "../column.ts";
 import { ageColumn, type Column, forPrograms, type Paint } from "../column.ts";
-import { FILE_MESSAGE_COLUMNS } from "../message-columns.ts";
+import { FILE_MESSAGE_COLUMNS, problemsColumn } from "../message-columns.ts";
 import { DELIVERY_COLUMNS, PAINT_BY_VERDICT } from "../order-columns.ts";
 import { type Details, fieldsPart, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
@@ -69,14 +68,7 @@ export const FILE_COLUMNS: readonly Column<FileView>[] = [
     show: ({ resultsSent, resultsOpen }) =>
       countsInWords({ sent: resultsSent, "to be sent": resultsOpen }, ""),
   },
-  {
-    key: "problems",
-    title: "problem",
-    only: "list",
-    isFlexible: true,
-    value: ({ problems }) => problems.map(shownProblem),
-    show: ({ problems: [first] }) => first && problemSentence(first),
-  },
+  problemsColumn(),
 ];
 
 /** Counts of very many messages are those of the first of them. */
