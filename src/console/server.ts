@@ -10,6 +10,7 @@ import {
   readAddressList,
 } from "../core/address-list.ts";
 import { asFailure, codeOf, Failure } from "../core/failures.ts";
+import { asSentence } from "../operator/text.ts";
 import { askOnceAtATime } from "./ask.ts";
 import { addAssets } from "./assets.ts";
 import { limitConnections } from "./connections.ts";
@@ -205,7 +206,7 @@ function refuse(
   },
 ): FastifyReply {
   if (!isForPeople(request)) return reply.send(errorBody(code, message));
-  const words = `${message.charAt(0).toUpperCase()}${message.slice(1)} (${code}).`;
+  const words = asSentence(`${message} (${code})`);
   const again = hint !== undefined && request.method === "GET" ? request.url : undefined;
   return sendHtml(reply, troublePage(title, words, { hint, again }));
 }
