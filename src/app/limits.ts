@@ -90,7 +90,7 @@ export function machineConditionsOf(
 }
 
 /** The certificates of the configuration that end soon, or have ended. */
-export async function endingCertificates(
+async function endingCertificates(
   config: Pick<Config, "alerts" | "connectors" | "queue" | "service">,
   host: string,
   now: Date,
