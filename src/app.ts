@@ -85,6 +85,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
   const { logger } = options;
   const clock = options.clock ?? systemClock;
   const host = options.host ?? hostname();
+  const workerName = given.worker.name ?? host;
   const closers: (() => Promise<unknown>)[] = [];
   const onClose = (close: () => Promise<unknown>) => closers.unshift(close);
   const stop = async () => {
@@ -109,12 +110,12 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     });
     onClose(ledger.close);
     const traces = await startTracing(config, {
-      ...{ pool: ledger.pool, clock, logger, onClose },
+      ...{ workerName, pool: ledger.pool, clock, logger, onClose },
       observe: (each) => observers.add({ ...each, messagesCommitted: () => {}, jobFinished: () => {} }),
     });
     const watchdog = watchEventLoop(host, clock, logger);
     onClose(async () => watchdog.stop());
-    const membership = await join(config, { ...options, host }, ledger);
+    const membership = await join(config, { ...options, host, workerName }, ledger);
     onClose(() => membership.leave());
     const epoch = await openEpoch(config, {
       ...{ pool: ledger.pool, logger, clock, roles: options.roles, worker: membership },
@@ -201,11 +202,18 @@ function logConditions(log: LogTarget | undefined, host: string): Condition[] {
 /** Enters this daemon among those that work with the ledger. */
 function join(
   config: Config,
-  { roles, host, clock = systemClock, logger, onDrain }: DaemonOptions & { readonly host: string },
+  {
+    roles,
+    host,
+    workerName: name,
+    clock = systemClock,
+    logger,
+    onDrain,
+  }: DaemonOptions & { readonly host: string; readonly workerName: string },
   { connection, pool }: OpenLedger,
 ): Promise<Membership> {
   const self = {
-    ...{ name: config.worker.name ?? host, host, pid: process.pid, version: VERSION },
+    ...{ name, host, pid: process.pid, version: VERSION },
     roles: ROLES.filter((role) => roles.has(role)),
     connectors: config.connectors.map(({ name }) => name),
   };

@@ -2,13 +2,13 @@ import { X509Certificate } from "node:crypto";
 import { realpath, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type pg from "pg";
-import { type AlertsConfig, BACKUP_AGE } from "../config/alerts-schema.ts";
+import type { AlertsConfig } from "../config/alerts-schema.ts";
 import { type Config, isFolderConnector } from "../config/config.ts";
 import { directoriesOf } from "../config/connector-schema.ts";
 import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
-import { formatDuration, formatMinute, parseDuration } from "../core/duration.ts";
+import { formatDuration, formatMinute } from "../core/duration.ts";
 import { MOST_PEM_BYTES, openGivenFile } from "../core/given-file.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
 import { msWithin } from "../core/weekly.ts";
@@ -31,7 +31,7 @@ interface Machine {
 /** What finds out which limits of the configuration are exceeded, as the ledger has it. */
 export function exceededLimitsOf(
   pool: pg.Pool,
-  config: Pick<Config, "alerts" | "connectors" | "database" | "lanes">,
+  config: Pick<Config, "alerts" | "connectors" | "lanes">,
   clock: Clock,
 ): () => Promise<readonly Condition[]> {
   return async () => {
@@ -90,7 +90,7 @@ export function machineConditionsOf(
 }
 
 /** The certificates of the configuration that end soon, or have ended. */
-export async function endingCertificates(
+async function endingCertificates(
   config: Pick<Config, "alerts" | "connectors" | "queue" | "service">,
   host: string,
   now: Date,
@@ -149,12 +149,8 @@ export function exceededPace(
 }
 
 /** Whether the last backup is too old. A server's own means of backup are not known here. */
-async function oldBackup(
-  pool: pg.Pool,
-  { alerts, database }: Pick<Config, "alerts" | "database">,
-): Promise<Condition[]> {
-  const { on, aboveMs } = alerts.rules.backupOld;
-  const most = aboveMs ?? (database.url === undefined ? parseDuration(BACKUP_AGE) : undefined);
+async function oldBackup(pool: pg.Pool, { alerts }: Pick<Config, "alerts">): Promise<Condition[]> {
+  const { on, aboveMs: most } = alerts.rules.backupOld;
   if (!on || most === undefined) return [];
   const { at, ageMs } = await findLatestBackup(pool);
   if (ageMs <= most) return [];

@@ -162,8 +162,7 @@ function keysOf(error: unknown): string[] {
 
 /** Changes with the file, the profiles' folder, and the modules of profiles. */
 async function stampOf({ file, profileByName, profilesDir }: Config<ProfileDefinition>): Promise<string> {
-  const folder = profilesDir ?? path.join(path.dirname(file), "profiles");
-  const beside = (await readdir(folder).catch(() => [])).map((name) => path.join(folder, name));
+  const beside = (await readdir(profilesDir).catch(() => [])).map((name) => path.join(profilesDir, name));
   const modules = [...profileByName.values()].flatMap(({ value, directory }) =>
     value.module === undefined ? [] : [path.resolve(directory, value.module)],
   );

@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { aboutOn } from "../core/alert.ts";
@@ -11,6 +10,8 @@ import { findInstanceCode } from "../ledger/migrate.ts";
 import { openTracing, type Tracing } from "../tracing/tracing.ts";
 
 interface TracingParts {
+  /** What this daemon is called among those that share the ledger. */
+  readonly workerName: string;
   readonly pool: pg.Pool;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -26,14 +27,14 @@ const SEND_REST_WITHIN_MS = 3_000;
 /** Makes traces of what a daemon does, where the configuration wants them. */
 export async function startTracing(
   { tracing, worker }: Config,
-  { pool, clock, logger, observe, onClose }: TracingParts,
+  { workerName, pool, clock, logger, observe, onClose }: TracingParts,
 ): Promise<Tracing | undefined> {
   if (!tracing) return undefined;
   const headers = Object.entries(tracing.headers).map(([name, value]) => [name, value.reveal()]);
   const traces = await openTracing(
     { ...tracing, headers: Object.fromEntries(headers) },
     {
-      ...{ clock, logger, version: VERSION, workerName: worker.name ?? hostname() },
+      ...{ clock, logger, version: VERSION, workerName },
       instanceCode: await findInstanceCode(pool),
     },
   );

@@ -40,6 +40,27 @@ export function durationWithin(leastMs: number, mostMs: number): (text: string) 
   };
 }
 
+/** A host and a TCP port. */
+export interface Peer {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `lims.example.org:2576`, `[::1]:2575`; undefined for what is none. */
+export function parsePeer(text: string): Peer | undefined {
+  const [, bracketed, name, digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text.trim()) ?? [];
+  const port = Number(digits);
+  const host = bracketed ?? name;
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
+}
+
+/** Parses one, for commander. */
+export function hostAndPort(text: string): Peer {
+  const peer = parsePeer(text);
+  if (peer !== undefined) return peer;
+  throw new InvalidArgumentError("Expected HOST:PORT, such as 127.0.0.1:2575 or [::1]:2575.");
+}
+
 /** Parses an option that may stand several times, for commander. */
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];

@@ -1,7 +1,7 @@
 import { consoleUsers } from "../app/console.ts";
 import type { Config } from "../config/config.ts";
 import type { Status } from "../console/status-document.ts";
-import { bareHost } from "../core/address-list.ts";
+import { ownAddressOf } from "../core/address-list.ts";
 import { isDaemonThere } from "../ledger/embedded/lock.ts";
 
 type Whereabouts = Pick<Config, "dataDir" | "console">;
@@ -19,7 +19,7 @@ export async function askDaemon(
 ): Promise<{ readonly status: Status } | { readonly why: string | undefined }> {
   // Where the folder may not be read, the console still knows.
   if (!(await isDaemonThere(config.dataDir, "console").catch(() => true))) return { why: undefined };
-  const url = addressOf(config);
+  const url = `http://${ownAddressOf(config.console.host, config.console.port)}`;
   const token = consoleUsers(config)[0]?.token;
   try {
     const answer = await fetch(`${url}/api/status`, {
@@ -38,11 +38,4 @@ export async function askDaemon(
   } catch {
     return { why: `${url} does not answer` };
   }
-}
-
-function addressOf({ console: { host, port } }: Whereabouts): string {
-  const name = bareHost(host);
-  if (name === "0.0.0.0" || name === "localhost") return `http://127.0.0.1:${port}`;
-  if (name === "::") return `http://[::1]:${port}`;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

@@ -8,7 +8,7 @@ export const EXIT = {
   configuration: 3,
   unreachable: 4,
   notFound: 5,
-  // Of `hl7 diff` and `inventory`, which keep to diff(1): 1 is an answer there, so a failure is 2 whatever it was.
+  // Of `inventory`, which keeps to diff(1): 1 is an answer there, so a failure is 2 whatever it was.
   differs: 1,
   notCompared: 2,
 } as const;

@@ -11,7 +11,7 @@ import { WHO } from "../core/who.ts";
 import { isWorkerThere } from "../ledger/workers/roster.ts";
 import { LEVELS, PART_SIGNS } from "../operator/alert-columns.ts";
 import { backlogInWords, callsInWords, limitInWords } from "../operator/service-columns.ts";
-import { clean } from "../operator/text.ts";
+import { clean, NO_DAEMON } from "../operator/text.ts";
 import { nextTryInWords, timeWithAge } from "../operator/times.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
@@ -63,7 +63,7 @@ async function readFromLedger(site: KeptSite, session: Session, why: string | un
   const isRunning = await isWorkerThere(pool);
   const reason = isRunning
     ? `a daemon works, but its console can't be asked how it is (${why ?? "it has none on this data folder"}): this comes from the ledger alone`
-    : "no daemon works on this ledger: nothing is taken in or sent until one is started (systemctl start cryobridge, or cryobridge start)";
+    : `${NO_DAEMON}: nothing is taken in or sent until one is started (systemctl start cryobridge, or cryobridge start)`;
   const status = await readStatus(
     {
       ...ledgerView(pool, config, session.clock),

@@ -9,10 +9,10 @@ const percent = (description: string, usual: number) =>
 const atLeast = z.int().min(1).default(5).describe("Of fewer within the hour nothing is concluded.");
 const within = duration("How long before its end.").prefault("30d");
 
-/** In a stage for this long an order is old, unless the configuration says. */
 /** How old the last backup of a ledger may be that Cryobridge keeps itself: a night's that failed is known before the next one. */
 export const BACKUP_AGE = "36h";
 
+/** In a stage for this long an order is old, unless the configuration says. */
 const OLD_AFTER = {
   received: "4h",
   submitting: "4h",

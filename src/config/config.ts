@@ -1,4 +1,6 @@
+import { parseDuration } from "../core/duration.ts";
 import type { FacilityWay } from "../core/surface.ts";
+import { BACKUP_AGE } from "./alerts-schema.ts";
 import { toFacilities } from "./facility-schema.ts";
 import type { ConfigProblem } from "./problems.ts";
 import type { LoadedProfile } from "./profiles.ts";
@@ -55,7 +57,10 @@ export function toConfig<P>(
   profileByName: ReadonlyMap<string, LoadedProfile<P>>,
   warnings: readonly ConfigProblem[],
 ): Config<P> {
-  const { facilities, service, dataDir, epochFile = `${dataDir}.epoch` } = given;
+  const { facilities, service, dataDir, epochFile = `${dataDir}.epoch`, database } = given;
+  const backupAge = database.url === undefined ? parseDuration(BACKUP_AGE) : undefined;
+  const { aboveMs = backupAge, ...backupOld } = given.alerts.rules.backupOld;
+  const rules = { ...given.alerts.rules, backupOld: { ...backupOld, aboveMs } };
   const profiles = [...profileByName].map(([name, { value, moduleStamp }]) => [
     name,
     moduleStamp === undefined ? value : { ...(value as object), module: moduleStamp },
@@ -63,5 +68,6 @@ export function toConfig<P>(
   return {
     ...{ ...given, ...toFacilities(facilities, service), file, epochFile, profileByName, warnings },
     profiles: Object.fromEntries(profiles),
+    alerts: { ...given.alerts, rules },
   };
 }

@@ -49,6 +49,8 @@ export const address = z
   })
   .describe("An address, or a network such as 10.1.0.0/16.");
 
+/** For so long a file must stay unchanged, unless the configuration says. */
+export const STABLE_FOR = "2s";
 /** Where senders connect unless the file says another place; the port is the one that IANA registers for HL7. */
 export const MLLP_ADDRESS = { host: "127.0.0.1", port: 2575 } as const;
 
@@ -183,7 +185,7 @@ const folders = {
     .describe(
       "Which files of the folder are taken, by their name, with * for any characters and ? for one, such as EXPORT_*.csv; upper and lower case are the same. Others stay where they are. All unless set.",
     ),
-  stableFor: duration("How long a file must stay unchanged before it is taken.").prefault("2s"),
+  stableFor: duration("How long a file must stay unchanged before it is taken.").prefault(STABLE_FOR),
   marker: z
     .string()
     .regex(/^(?:\{stem\})?\.[A-Za-z0-9_-]+$/, {

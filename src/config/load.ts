@@ -4,16 +4,17 @@ import { type Config, toConfig } from "./config.ts";
 import { environment, readText } from "./environment.ts";
 import type { Finding } from "./folder-rules.ts";
 import { type ConfigProblem, configFailure, problemAt } from "./problems.ts";
-import { readProfiles } from "./profiles.ts";
+import { profilesFolderOf, readProfiles } from "./profiles.ts";
 import { riskFindings } from "./risks.ts";
 import { ruleFindings } from "./rules.ts";
 import { fileSchema } from "./schema.ts";
-import { childOf, withAbsolutePaths } from "./schema-at.ts";
+import { withAbsolutePaths } from "./schema-at.ts";
 import { readSource, type Source } from "./source.ts";
 import { validate } from "./validate.ts";
 
-/** The profiles that need no file. */
+/** The profiles that need no file; what they say is made in `src/mapping/`. */
 const BUILTIN_PROFILE_NAMES = ["builtin/hl7-orders", "builtin/csv-orders"] as const;
+export type BuiltinProfileName = (typeof BUILTIN_PROFILE_NAMES)[number];
 
 const WHERE_TO_NAME_IT =
   "name the configuration with --config FILE or in CRYOBRIDGE_CONFIG, or copy config/cryobridge.yaml there and fill it in";
@@ -54,11 +55,7 @@ export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> 
   const value = withAbsolutePaths(fileSchema, written.value ?? {}, baseDirectory);
   const source = { ...written, value };
   const validation = validate(fileSchema, value, source);
-  const folder = childOf(written.value, "profilesDir");
-  const known = {
-    names: [...builtinNames, ...profiles.names],
-    folder: typeof folder === "string" ? folder : "profiles",
-  };
+  const known = { names: [...builtinNames, ...profiles.names], folder: profilesFolderOf(written.value) };
   const rules = problemsOf(source, ruleFindings(value, known));
   const problems = [...source.problems, ...profiles.problems, ...rules];
   if (!validation.isValid) throw configFailure(withoutEchoes([...problems, ...validation.problems]));

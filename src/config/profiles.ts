@@ -6,7 +6,7 @@ import { codeOf } from "../core/failures.ts";
 import { readGivenFile } from "../core/given-file.ts";
 import { type Environment, readText } from "./environment.ts";
 import { type ConfigProblem, type Path, problemAt } from "./problems.ts";
-import { childOf } from "./schema-at.ts";
+import { childOf, settingAt } from "./schema-at.ts";
 import { readSource, type Source } from "./source.ts";
 import { validate } from "./validate.ts";
 import { unknownWords } from "./words.ts";
@@ -117,24 +117,28 @@ function profilesOfSection({ source, file }: ProfileOptions<unknown>): FoundProf
   }));
 }
 
+/** The folder of profiles, as people write it; one that is no text the schema complains of. */
+export function profilesFolderOf(value: unknown): string {
+  const folder = settingAt(value, ["profilesDir"]);
+  return typeof folder === "string" ? folder : profilesFolderOf({});
+}
+
 function profilesOfFolder(
   { source, file, lookUp }: ProfileOptions<unknown>,
   problems: ConfigProblem[],
   warnings: ConfigProblem[],
 ): FoundProfile[] {
-  const setting = childOf(source.value, "profilesDir");
-  const given = typeof setting === "string" ? setting : undefined;
-  const folder = path.resolve(path.dirname(file), given ?? "profiles");
+  const name = profilesFolderOf(source.value);
+  const folder = path.resolve(path.dirname(file), name);
   // Named from where the reader stands, as the configuration file itself is.
-  const shownFolder = path.isAbsolute(given ?? "")
-    ? folder
-    : path.join(path.dirname(source.file), given ?? "profiles");
+  const shownFolder = path.isAbsolute(name) ? folder : path.join(path.dirname(source.file), name);
   let entries: string[];
   try {
     entries = readdirSync(folder).sort();
   } catch (error) {
     const code = codeOf(error) ?? "unknown error";
-    if (given === undefined && code === "ENOENT") return [];
+    const isNamed = typeof childOf(source.value, "profilesDir") === "string";
+    if (!isNamed && code === "ENOENT") return [];
     const message = code === "ENOENT" ? "there is no such folder" : `the folder can't be read (${code})`;
     problems.push(
       problemAt(source.file, source.positionOf(["profilesDir"], "value"), ["profilesDir"], message),

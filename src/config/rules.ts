@@ -1,13 +1,16 @@
 import { isLoopbackHost } from "../core/address-list.ts";
 import { parseDuration } from "../core/duration.ts";
 import {
+  findList,
   findPath,
   type GivenPaths,
+  type ListKind,
   locationSurface,
   PATH_NAMES,
   PATHS,
   type PathName,
 } from "../core/service-catalogue.ts";
+import type { Surface } from "../core/surface.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
 import type { Path } from "./problems.ts";
 import { fileSchema } from "./schema.ts";
@@ -262,11 +265,12 @@ function facilityFindings(value: unknown): Finding[] {
   });
 }
 
-/** What the orders of a facility need of the service, by the way they go. */
-const NEEDED: Readonly<Record<string, readonly PathName[]>> = {
-  request: ["procedureRequests", "procedures", "containers"],
-  external: ["externalProcedures", "externalContainers"],
-};
+/** What the orders of a facility need of the service, as far as their surface has it. */
+const NEEDED = ["requests", "procedures", "containers"] as const satisfies readonly ListKind[];
+
+function needs(surface: string, name: PathName): boolean {
+  return NEEDED.some((kind) => findList(kind, surface as Surface)?.path === PATHS[name]);
+}
 
 /** What is `none` under `service.paths` and yet needed by the orders of a facility. */
 function pathFindings(value: unknown): Finding[] {
@@ -275,7 +279,7 @@ function pathFindings(value: unknown): Finding[] {
   return PATH_NAMES.filter((name) => childOf(paths, name) === "none").flatMap((name) => {
     const path = ["service", "paths", name];
     const listed = (of: readonly Named[]) => of.map((each) => each.name).join(", ");
-    const going = facilities.filter(({ surface }) => NEEDED[surface]?.includes(name));
+    const going = facilities.filter(({ surface }) => needs(surface, name));
     const looking = name === "subjects" ? facilities.filter(({ subjects }) => subjects !== "none") : [];
     const [first] = going;
     if (first !== undefined) {

@@ -139,7 +139,7 @@ export const fileSchema = z.strictObject({
     .record(z.string().min(1), z.unknown())
     .default({})
     .describe("Mapping profiles by name; see also profilesDir."),
-  profilesDir: filePath("Folder of further mapping profiles, NAME.yaml each.").optional(),
+  profilesDir: filePath("Folder of further mapping profiles, NAME.yaml each.").default("profiles"),
   database: z
     .strictObject({
       url: secretUrl(`Address of a PostgreSQL server; write the password as \${NAME}.`, POSTGRES).optional(),

@@ -3,6 +3,7 @@ import { isLoopbackHost } from "../core/address-list.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ConsoleUser } from "./deps.ts";
+import { Latest } from "./latest.ts";
 import { peerKey } from "./peer.ts";
 import { isEqual, type Session, Sessions } from "./session.ts";
 
@@ -144,7 +145,7 @@ const MAX_ADDRESSES = 1_000;
  */
 class LoginAttempts {
   readonly #clock: Clock;
-  readonly #timesByAddress = new Map<string, number[]>();
+  readonly #timesByAddress = new Latest<string, number[]>(MAX_ADDRESSES);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -157,12 +158,7 @@ class LoginAttempts {
 
   recordFailure(address: string): void {
     const key = peerKey(address);
-    const times = [...this.#recent(key), this.#clock.monotonic()];
-    this.#timesByAddress.delete(key);
-    this.#timesByAddress.set(key, times);
-    if (this.#timesByAddress.size <= MAX_ADDRESSES) return;
-    const [first] = this.#timesByAddress.keys();
-    if (first !== undefined) this.#timesByAddress.delete(first);
+    this.#timesByAddress.set(key, [...this.#recent(key), this.#clock.monotonic()]);
   }
 
   #recent(key: string): number[] {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { Latest } from "./latest.ts";
 import type { Session } from "./session.ts";
 
 /** Beyond this many the oldest is forgotten, so that the list can't grow without end. */
@@ -11,14 +12,14 @@ const MOST_CHARACTERS = 200;
  * key stands for it, which means something here and to the same session alone.
  */
 export class KeptWords {
-  readonly #keptByKey = new Map<string, { readonly word: string; readonly session: Session | undefined }>();
+  readonly #keptByKey = new Latest<string, { readonly word: string; readonly session: Session | undefined }>(
+    MOST_KEPT,
+  );
 
   /** Keeps a word, and gives the key for an address. */
   keep(word: string, session: Session | undefined): string {
     const key = `k.${randomBytes(9).toString("base64url")}`;
     this.#keptByKey.set(key, { word: word.slice(0, MOST_CHARACTERS), session });
-    const [oldest] = this.#keptByKey.keys();
-    if (this.#keptByKey.size > MOST_KEPT && oldest !== undefined) this.#keptByKey.delete(oldest);
     return key;
   }
 

@@ -2,8 +2,15 @@ import type { AddressInfo } from "node:net";
 import cookie from "@fastify/cookie";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type AddressList, bareHost, readAddressList } from "../core/address-list.ts";
+import {
+  type AddressList,
+  bareHost,
+  hostAndPortOf,
+  ownAddressOf,
+  readAddressList,
+} from "../core/address-list.ts";
 import { asFailure, codeOf, Failure } from "../core/failures.ts";
+import { asSentence } from "../operator/text.ts";
 import { askOnceAtATime } from "./ask.ts";
 import { addAssets } from "./assets.ts";
 import { limitConnections } from "./connections.ts";
@@ -97,7 +104,8 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     await app.close();
     throw listenFailure(error, settings);
   }
-  return { url: urlOf(app, settings.host), close: () => app.close() };
+  const { port } = app.server.address() as AddressInfo;
+  return { url: `http://${ownAddressOf(settings.host, port)}`, close: () => app.close() };
 }
 
 /** @throws Failure CONFIG_INVALID for an entry that is no address */
@@ -198,7 +206,7 @@ function refuse(
   },
 ): FastifyReply {
   if (!isForPeople(request)) return reply.send(errorBody(code, message));
-  const words = `${message.charAt(0).toUpperCase()}${message.slice(1)} (${code}).`;
+  const words = asSentence(`${message} (${code})`);
   const again = hint !== undefined && request.method === "GET" ? request.url : undefined;
   return sendHtml(reply, troublePage(title, words, { hint, again }));
 }
@@ -247,7 +255,7 @@ function clientErrorStatus(error: unknown): number | undefined {
 
 function listenFailure(error: unknown, { host, port }: ConsoleSettings): Failure {
   const code = codeOf(error) ?? "unknown error";
-  const address = `${host}:${port}`;
+  const address = hostAndPortOf(host, port);
   if (code === "EADDRINUSE") {
     return new Failure("CONSOLE_PORT_TAKEN", {
       message: `${address} is in use by another program`,
@@ -258,12 +266,4 @@ function listenFailure(error: unknown, { host, port }: ConsoleSettings): Failure
     message: `can't listen on ${address} (${code})`,
     cause: error,
   });
-}
-
-function urlOf(app: FastifyInstance, host: string): string {
-  const { port } = app.server.address() as AddressInfo;
-  const name = bareHost(host);
-  // The wildcard is no address to open.
-  if (name === "0.0.0.0" || name === "::") return `http://localhost:${port}`;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

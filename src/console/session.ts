@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
 import type { ConsoleUser } from "./deps.ts";
+import { Latest } from "./latest.ts";
 
 export const SESSION_COOKIE = "cryobridge_session";
 /** A working day; then the token is asked for again. */
@@ -39,7 +40,7 @@ interface Open {
 export class Sessions {
   readonly #clock: Clock;
   /** By the digest of the number, the oldest first. */
-  readonly #openByDigest = new Map<string, Open>();
+  readonly #openByDigest = new Latest<string, Open>(MAX_SESSIONS);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -52,8 +53,6 @@ export class Sessions {
     const session = { user, formToken: randomBytes(32).toString("base64url"), notice: undefined };
     const open = { session, endsAt: now + SESSION_SECONDS * 1_000, idleAt: now + IDLE_SECONDS * 1_000 };
     this.#openByDigest.set(digestOf(number), open);
-    const [oldest] = this.#openByDigest.keys();
-    if (this.#openByDigest.size > MAX_SESSIONS && oldest !== undefined) this.#openByDigest.delete(oldest);
     return number;
   }
 

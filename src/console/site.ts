@@ -3,6 +3,7 @@ import { Failure } from "../core/failures.ts";
 import { patiently } from "../core/within.ts";
 import { type Act, IN_CONSOLE } from "../ledger/operator/audit.ts";
 import type { Viewer } from "../operator/column.ts";
+import { asSentence } from "../operator/text.ts";
 import { withDeadline } from "./ask.ts";
 import type { ConsoleDeps, ConsoleUser } from "./deps.ts";
 import { html } from "./html.ts";
@@ -199,9 +200,7 @@ export function openSite(
         if (!(error instanceof Failure) || !/^(CLI|SERVICE)_/.test(error.code)) throw error;
         const { code } = error;
         const message = deps.mask?.(error.message) ?? error.message;
-        const words = code.startsWith("CLI_")
-          ? message
-          : `${message.charAt(0).toUpperCase()}${message.slice(1)} (${code}).`;
+        const words = code.startsWith("CLI_") ? message : asSentence(`${message} (${code})`);
         return { to: pageAbove(path, request), notice: { isDone: false, lines: [words] } };
       });
       if (answer === undefined) return send(request, reply, missing(section));

@@ -3,6 +3,7 @@ import { asFailure } from "../core/failures.ts";
 import { within } from "../core/within.ts";
 import type { ConsoleDeps } from "./deps.ts";
 import { html } from "./html.ts";
+import { Latest } from "./latest.ts";
 import type { Page } from "./layout.ts";
 import { withCommands } from "./page-of-command.ts";
 import type { Section } from "./sections.ts";
@@ -46,7 +47,7 @@ export function newWorkId(): string {
  * itself, so a daemon that stops in between leaves the others as they were.
  */
 export function addWorkPage(site: Site, { logger, clock }: Pick<ConsoleDeps, "logger" | "clock">): BeginWork {
-  const begunById = new Map<string, Begun>();
+  const begunById = new Latest<string, Begun>(KEPT);
   site.page(`${PATH}/:id`, async ({ params: { id = "" } }) => {
     const begun = begunById.get(id);
     return begun && workPage(begun);
@@ -56,8 +57,6 @@ export function addWorkPage(site: Site, { logger, clock }: Pick<ConsoleDeps, "lo
     if (begunById.has(id)) return { to: `${PATH}/${id}` };
     const begun: Begun = { ...work, done: 0, notice: undefined };
     begunById.set(id, begun);
-    const [oldest] = begunById.keys();
-    if (begunById.size > KEPT && oldest !== undefined) begunById.delete(oldest);
     const ended = run(() => {
       begun.done += 1;
     })

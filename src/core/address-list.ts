@@ -46,6 +46,19 @@ export function bareHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, "$1");
 }
 
+/** `storage.example.org:443`, `[::1]:8088`. */
+export function hostAndPortOf(host: string, port: number | string): string {
+  const name = bareHost(host);
+  return `${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
+
+const LOOPBACK_BY_WILDCARD: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+/** Where this machine itself reaches what listens there: a wildcard is no address to open. */
+export function ownAddressOf(host: string, port: number): string {
+  return hostAndPortOf(LOOPBACK_BY_WILDCARD[bareHost(host)] ?? host, port);
+}
+
 /** Whether a host name or address (IPv6 with or without brackets) means this machine and nobody else. */
 export function isLoopbackHost(host: string): boolean {
   const name = bareHost(host).toLowerCase();

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { hostAndPortOf } from "../core/address-list.ts";
 import type { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderStep, SentResult } from "../core/order-step.ts";
@@ -224,7 +225,7 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
 export function placeOf(pool: Queryable): string | undefined {
   try {
     const { host, port } = pool instanceof pg.Pool ? new pg.Client(pool.options) : (pool as pg.Client);
-    return host?.startsWith("/") ? host : host && `${host.includes(":") ? `[${host}]` : host}:${port}`;
+    return host?.startsWith("/") ? host : host && hostAndPortOf(host, port);
   } catch {
     // Files of certificates that the address names are read for that, and may be missing.
     return undefined;

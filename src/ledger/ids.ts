@@ -14,6 +14,13 @@ export function parseId(kind: IdKind, text: string): number | undefined {
   return match?.[1] === kind ? Number(match[2]) : undefined;
 }
 
+/** The same of an id that was made here. @throws RangeError for what is none of that kind */
+export function numberOfId(kind: IdKind, id: string): number {
+  const number = parseId(kind, id);
+  if (number === undefined) throw new RangeError(`${id} is no id of the kind ${kind}`);
+  return number;
+}
+
 /** An order in sentences that the lab reads too, which knows none of our ids: by the lab's own number. */
 export function nameOrder(placerOrderNumber: string | null | undefined): string {
   return placerOrderNumber === null || placerOrderNumber === undefined

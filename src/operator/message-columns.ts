@@ -1,4 +1,4 @@
-import { problemSentence, shownProblem } from "../core/failures.ts";
+import { type Problem, problemSentence, shownProblem } from "../core/failures.ts";
 import { placeText } from "../core/place.ts";
 import type { MessageView } from "../ledger/messages/views.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
@@ -66,14 +66,7 @@ export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
     link: ({ messageId, orderIds: [first, ...others] }) =>
       first && (others.length > 0 ? `/messages/${messageId}` : `/orders/${first}`),
   },
-  {
-    key: "problems",
-    title: "problem",
-    only: "list",
-    isFlexible: true,
-    value: ({ problems }) => problems.map(shownProblem),
-    show: firstProblem,
-  },
+  problemsColumn(),
 ];
 
 /** What every message of a file has alike. */
@@ -84,7 +77,23 @@ export const FILE_MESSAGE_COLUMNS = MESSAGE_COLUMNS.filter(
   ({ key }) => key === undefined || !OF_THE_FILE.includes(key),
 );
 
-function firstProblem({ problems: [first, ...others] }: MessageView): string {
+interface WithProblems {
+  readonly problems: readonly Problem[];
+}
+
+/** What is wrong with a message or file; a list says the first. */
+export function problemsColumn<Row extends WithProblems>(): Column<Row> {
+  return {
+    key: "problems",
+    title: "problem",
+    only: "list",
+    isFlexible: true,
+    value: ({ problems }) => problems.map(shownProblem),
+    show: firstProblem,
+  };
+}
+
+function firstProblem({ problems: [first, ...others] }: WithProblems): string {
   if (!first) return "";
   const more = others.length > 0 ? ` (and ${others.length} more)` : "";
   return `${problemSentence(first)}${more}`;

@@ -14,6 +14,14 @@ export function cleanLines(text: string): string[] {
     .map((line) => line.replace(/[\p{Cc}\p{Cf}]/gu, (char) => (char === "\t" ? char : "?")));
 }
 
+/** With a capital and a full stop. */
+export function asSentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
+
+/** Said wherever nothing moves because of it. */
+export const NO_DAEMON = "no daemon works on this ledger";
+
 /** `1 order`, `2 orders`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;

@@ -9,7 +9,7 @@ import { LIST_LAG_MS, type Mover } from "../ledger/orders/same-containers.ts";
 import type { Rush, ServicePause } from "../ledger/workers/service-pause.ts";
 import { type Known, readyHint } from "./ready-hint.ts";
 import { perWindow } from "./service-columns.ts";
-import { counted } from "./text.ts";
+import { asSentence, counted, NO_DAEMON } from "./text.ts";
 import { pausedInWords } from "./things/queues.ts";
 import { localTime, relativeTime, roundToUnit } from "./times.ts";
 
@@ -54,8 +54,10 @@ interface OwnWhy extends Why {
 function obstacleOf(order: LedgerOrder, site: SiteStanding): Why | undefined {
   if (!site.isDaemonThere)
     return {
-      brief: "no daemon works on this ledger",
-      full: "No daemon works on this ledger right now, so nothing moves until one is started (`cryobridge start`).",
+      brief: NO_DAEMON,
+      full: asSentence(
+        `${NO_DAEMON} right now, so nothing moves until one is started (\`cryobridge start\`)`,
+      ),
     };
   const isLinked = linkOf(order) !== undefined;
   const queue = isLinked ? "track" : "submit";

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { endingSecrets, exceededLimitsOf, exceededPace, machineConditionsOf } from "../../src/app/limits.ts";
 import { alertsSchema } from "../../src/config/alerts-schema.ts";
@@ -162,11 +162,13 @@ alerts:
 
 test("a backup that is older than it may be is named; of a server's own ledger only where an age is set", () =>
   withLab(async ({ pool, configFile }) => {
-    const config = loadConfig(configFile, { env: ENV, profileSchema });
-    const found = async (url: string | undefined, aboveMs?: number, on = true) => {
-      const rules = { ...config.alerts.rules, backupOld: { on, afterMs: 0, aboveMs } };
-      const site = { ...config, database: { url }, alerts: { ...config.alerts, rules } };
-      const all = await exceededLimitsOf(pool, site as typeof config, systemClock)();
+    const text = (await readFile(configFile, "utf8")).replace(/^database:.*$/m, "");
+    const found = async (url: string | undefined, above = "", on = true) => {
+      const database = url === undefined ? "" : `database: { url: "${url}" }`;
+      const rule = `alerts: { rules: { backupOld: { on: ${on}${above} } } }`;
+      await writeFile(configFile, `${text}${database}\n${rule}\n`);
+      const config = loadConfig(configFile, { env: ENV, profileSchema });
+      const all = await exceededLimitsOf(pool, config, systemClock)();
       return all.flatMap(({ kind, text }) => (kind === "backupOld" ? [text] : []));
     };
     expect(await found(undefined)).toEqual([]);
@@ -181,9 +183,9 @@ test("a backup that is older than it may be is named; of a server's own ledger o
     expect(await found(undefined)).toEqual([
       expect.stringMatching(/^the ledger has had no backup for longer than 1.5d: the last is of 2\d{3}-/),
     ]);
-    expect(await found(undefined, undefined, false)).toEqual([]);
+    expect(await found(undefined, "", false)).toEqual([]);
     expect(await found("postgres://x")).toEqual([]);
-    expect(await found("postgres://x", 3_600_000)).toHaveLength(1);
+    expect(await found("postgres://x", ", above: 1h")).toHaveLength(1);
     await written("35h");
     expect(await found(undefined)).toEqual([]);
   }));

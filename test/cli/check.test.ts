@@ -51,6 +51,18 @@ describe("check --offline", () => {
     });
   });
 
+  it("warns of a disk that is full, as the daemon would", async () => {
+    await withFolder(async (folder) => {
+      const text = configText(undefined, "alerts: { rules: { diskFilling: { above: 1 } } }");
+      const { stdout } = await check(
+        folder,
+        text.replace("directory: ./hl7", `directory: ./hl7, in: ${import.meta.dirname}`),
+        "--offline",
+      );
+      expect(stdout).toMatch(/^! disk: the disk of \S+ is \d+ % full: \d+ MB are left$/m);
+    });
+  });
+
   it("warns of a certificate that ends soon", async () => {
     await withFolder((folder) =>
       withCertificates(async ({ ca }) => {

@@ -36,7 +36,7 @@ function ofLines(profile: string): string {
   const lines = profile.split("\n").filter((line) => !line.startsWith("#"));
   const from = lines.findIndex((line) => /^(?:noRow|trailer|skipLines):/.test(line));
   const to = lines.findLastIndex((line) =>
-    /^(?:noRow|trailer|skipLines):|^ {2}(?:line|count|sum|required):/.test(line),
+    /^(?:noRow|trailer|skipLines):|^ {2}(?:line|count|sum):/.test(line),
   );
   return lines.slice(from, to + 1).join("\n");
 }
@@ -60,7 +60,6 @@ describe("init with a sample that ends in a total", () => {
       # the last line of each file; one without it may be cut, and is refused whole
       trailer:
         line: Summe.*
-        required: true
       placerOrderNumber: Auftrag # the column with the order number; rows with one number are one order
       # what is to be done, and the lab's words for it
       operation:

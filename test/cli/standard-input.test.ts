@@ -7,15 +7,13 @@ import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
 import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";
 
-/** Runs a command with this text on standard input, in two pieces; `@NAME` in the words is a file with another message. */
+/** Runs a command with this text on standard input, in two pieces. */
 function piped(text: string, ...words: string[]) {
   return withFolder(async (folder) => {
     await writeFile(join(folder, "c.yaml"), configText(undefined));
-    await writeFile(join(folder, "other.hl7"), hl7Text().replace("VIAL-1", "VIAL-9"));
-    const argv = words.map((word) => (word.startsWith("@") ? join(folder, word.slice(1)) : word));
     const bytes = Buffer.from(text);
     const half = bytes.length >> 1;
-    return runCli(["--config", join(folder, "c.yaml"), ...argv], {
+    return runCli(["--config", join(folder, "c.yaml"), ...words], {
       env: ENV,
       stdin: [bytes.subarray(0, half), bytes.subarray(half)],
     });
@@ -39,41 +37,14 @@ describe("- for a file", () => {
     expect(stdout).toContain("ORC-1  NW");
   });
 
-  it("is judged as a connector would", async () => {
-    const good = await piped(hl7Text(), "hl7", "validate", "-", "--connector", "lims");
-    expect(good).toMatchObject({ status: 0, stdout: "1 message: 1 accepted\n" });
-    const bad = await piped(
-      hl7Text().replace("ORC|NW", "ORC|ZZ"),
-      "hl7",
-      "validate",
-      "-",
-      "--connector",
-      "lims",
-    );
-    expect(bad.status).toBe(1);
-    expect(bad.stdout).toContain("message 1, ORC-1: ");
-  });
-
   it("is previewed", async () => {
     const { status, stdout } = await piped(hl7Text(), "preview", "-", "--connector", "lims");
     expect(status).toBe(0);
     expect(stdout).toContain("message 1 (OML^O33, MSG0001): accepted");
     expect(stdout).not.toContain(PATIENT.lastName);
-  });
-
-  it.each([
-    ["first", ["-", "@other.hl7"], "VIAL-1 -> VIAL-9"],
-    ["second", ["@other.hl7", "-"], "VIAL-9 -> VIAL-1"],
-  ])("is the %s of two that are compared", async (_, files, difference) => {
-    const { status, stdout } = await piped(hl7Text(), "hl7", "diff", ...files);
-    expect(status).toBe(1);
-    expect(stdout).toContain(difference);
-  });
-
-  it("is not both of two that are compared", async () => {
-    const { status, stderr } = await piped(hl7Text(), "hl7", "diff", "-", "-");
-    expect(status).toBe(2);
-    expect(stderr).toContain("only one of both can be standard input");
+    const refused = await piped(hl7Text().replace("ORC|NW", "ORC|ZZ"), "preview", "-", "--connector", "lims");
+    expect(refused.status).toBe(1);
+    expect(refused.stdout).toContain("message 1, ORC-1: ");
   });
 
   it("is sent", async () => {
@@ -86,11 +57,6 @@ describe("- for a file", () => {
     const { status, stderr } = await piped("", "hl7", "show", "-");
     expect(status).toBe(1);
     expect(stderr).toContain("standard input, file: expected at least one message, found nothing");
-  });
-
-  it("is named when the messages of two that are compared are not as many", async () => {
-    const { stderr } = await piped(hl7Text() + hl7Text(), "hl7", "diff", "-", "@other.hl7");
-    expect(stderr).toContain("standard input holds 2 and ");
   });
 });
 

@@ -3,9 +3,9 @@ import { standIn } from "../support/worker.ts";
 import { withLab } from "./with-lab.ts";
 
 describe("cryobridge workers", () => {
-  it("says that no daemon works with the ledger", () =>
+  it("says that no daemon works on the ledger", () =>
     withLab(async ({ cli }) => {
-      expect((await cli(["workers"])).stdout).toBe("No daemon works with this ledger.\n");
+      expect((await cli(["workers"])).stdout).toBe("No daemon works on this ledger.\n");
     }));
 
   it("lists who is there, and who stopped or was lost within a day", () =>

@@ -46,6 +46,14 @@ test("each column of CSV results has its line", () => {
   expect(rows.map((line) => line.split("`")[1])).toEqual(RESULT_COLUMNS);
 });
 
+test("a setting says what holds unless it is set", () => {
+  const rows = sectionOf(readDocument(PATH), "Settings of a profile");
+  for (const row of ["`controlId`", "`skipLines`", "`results.timeZone`"])
+    expect(rows.filter((line) => line.startsWith(`- ${row}`))).toEqual([
+      expect.stringMatching(/[^.]; `(?:required|0|UTC)` unless set\.$/),
+    ]);
+});
+
 test("no setting is without words", () => {
   const empty = readDocument(PATH)
     .text.split("\n")

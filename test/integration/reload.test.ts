@@ -264,10 +264,10 @@ test("a daemon in a process of its own reloads at SIGHUP and goes on", () =>
     expect(await child.end("SIGTERM")).toBe(0);
   }));
 
-test("reload says that no daemon works with the ledger, with status 5", () =>
+test("reload says that no daemon works on the ledger, with status 5", () =>
   withSite({}, async (site) => {
     await (await site.start()).stop();
     const { stderr, status } = await cli(site, "reload");
     expect(status).toBe(5);
-    expect(stderr).toContain("no daemon works with this ledger; the next start reads the configuration");
+    expect(stderr).toContain("no daemon works on this ledger; the next start reads the configuration");
   }));

@@ -2,14 +2,9 @@ import type pg from "pg";
 import { expect, test } from "vitest";
 import { NotInHand } from "../../src/core/dropped-files.ts";
 import { inTransaction } from "../../src/ledger/database.ts";
+import { numberOfId } from "../../src/ledger/ids.ts";
 import { decideDropped, droppedFilesOf, type Owner } from "../../src/ledger/messages/dropped-files.ts";
-import {
-  findOpenFile,
-  goOnWithFile,
-  openFile,
-  requireFileId,
-  settleFile,
-} from "../../src/ledger/messages/files.ts";
+import { findOpenFile, goOnWithFile, openFile, settleFile } from "../../src/ledger/messages/files.ts";
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { endWorker } from "../../src/ledger/workers/roster.ts";
 import { eventually } from "../support/eventually.ts";
@@ -95,9 +90,9 @@ test("a worker that lost a file doesn't close it under the one that reads it now
     const goOn = goOnWithFile(pool, { connector: "lims", fileId }, lost, [aRecord(1, [anOrder()])]);
     await expect(goOn).rejects.toThrow(NotInHand);
     await expect(openFile(pool, file, lost, [])).rejects.toThrow(NotInHand);
-    expect(await findOpenFile(pool, requireFileId(fileId))).toMatchObject({ fileName: "a.csv" });
+    expect(await findOpenFile(pool, numberOfId("f", fileId))).toMatchObject({ fileName: "a.csv" });
     await close(next.id);
-    expect(await findOpenFile(pool, requireFileId(fileId))).toBeUndefined();
+    expect(await findOpenFile(pool, numberOfId("f", fileId))).toBeUndefined();
   }));
 
 test("a file is moved while nobody can have taken it over since the ledger was asked", () =>

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
-import { parseId } from "../../ledger/ids.ts";
+import { numberOfId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
 import { discardMessage } from "../../ledger/messages/release.ts";
 import { findMessage, type MessageView } from "../../ledger/messages/views.ts";
@@ -24,7 +24,7 @@ export async function replay(site: MessageSite, by: Act): Promise<Run<MessageVie
   const mappers = createMappers(config, profiles);
   // Read one by one, since a text may be large.
   const prepare = async ({ messageId, connector: name, verdict }: MessageView) => {
-    const stored = await findMessage(pool, numberOf(messageId));
+    const stored = await findMessage(pool, numberOfId("m", messageId));
     const connector = config.connectors.find((each) => each.name === name);
     const mapper = mappers.get(name);
     if (!stored) throw new Failure("CLI_NOT_APPLICABLE", `${messageId} was pruned by retention`);
@@ -50,14 +50,17 @@ export async function replay(site: MessageSite, by: Act): Promise<Run<MessageVie
       const [made] = await commitMessages(pool, {
         fileId: null,
         connector: name,
-        replayOf: numberOf(messageId),
+        replayOf: numberOfId("m", messageId),
         records: [{ ...mapper.map(incoming), message: incoming }],
       });
       if (!made) throw new TypeError(`the ledger gave no verdict for ${messageId}`);
       const { verdict, orders, problems } = made;
       // Nobody has to see to its refusal any more.
       if (verdict === "accepted" || verdict === "duplicate")
-        await closeTaskOfMessage(pool, numberOf(messageId), { ...by, reason: "replayed and accepted" });
+        await closeTaskOfMessage(pool, numberOfId("m", messageId), {
+          ...by,
+          reason: "replayed and accepted",
+        });
       const mapped = { messageId, verdict, orderIds: orders.map(({ orderId }) => orderId), problems };
       return [verdict !== "refused", mappedInWords(mapped, "refused again"), { mapped, problems }];
     },
@@ -90,7 +93,7 @@ export async function discardMessages(site: MessageSite, by: Act): Promise<Run<M
   let hasDiscarded = false;
   return {
     each: async ({ messageId, verdict, connector }) => {
-      const isDone = await discardMessage(pool, numberOf(messageId), by);
+      const isDone = await discardMessage(pool, numberOfId("m", messageId), by);
       if (!isDone) return [false, `can't be discarded: it doesn't wait (${verdict})`];
       hasDiscarded = true;
       const [isActed, words, more] = await actedAndSent(site, connector, {
@@ -104,10 +107,4 @@ export async function discardMessages(site: MessageSite, by: Act): Promise<Run<M
       if (hasDiscarded) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });
     },
   };
-}
-
-function numberOf(messageId: string): number {
-  const id = parseId("m", messageId);
-  if (id === undefined) throw new TypeError(`${messageId} is no id of a message`);
-  return id;
 }

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { type Config, isFolderConnector } from "../../config/config.ts";
 import { directoriesOf } from "../../config/connector-schema.ts";
 import { findLying } from "../../connectors/drop-folder/outbox.ts";
-import { parseId } from "../../ledger/ids.ts";
+import { numberOfId } from "../../ledger/ids.ts";
 import type { Act } from "../../ledger/operator/audit.ts";
 import { type DeliveryView, findDelivery } from "../../ledger/operator/views.ts";
 import { dropDelivery, retryDelivery } from "../../ledger/results/deliveries.ts";
@@ -16,7 +16,7 @@ interface ResultSite {
 
 /** Has a result tried now that the lab doesn't have. */
 export async function retryResult({ pool }: ResultSite, result: DeliveryView, act: Act): Promise<Acted> {
-  const id = numberOf(result);
+  const id = numberOfId("d", result.deliveryId);
   if (!(await retryDelivery(pool, id, act)))
     return [false, `can't be delivered again: it is ${result.state}`];
   const before = await waitsBehind(pool, id);
@@ -25,7 +25,7 @@ export async function retryResult({ pool }: ResultSite, result: DeliveryView, ac
 
 /** Gives a result up that the lab doesn't have. */
 export async function dropResult({ pool }: ResultSite, result: DeliveryView, act: Act): Promise<Acted> {
-  const isDone = await dropDelivery(pool, numberOf(result), act);
+  const isDone = await dropDelivery(pool, numberOfId("d", result.deliveryId), act);
   return [isDone, isDone ? "is given up" : `can't be given up: it is ${result.state}`];
 }
 
@@ -33,7 +33,7 @@ export async function dropResult({ pool }: ResultSite, result: DeliveryView, act
 export async function resendResult(site: ResultSite, result: DeliveryView, act: Act): Promise<Acted> {
   const refusal = refuse(result, site.config);
   if (refusal !== undefined) return [false, refusal];
-  const id = numberOf(result);
+  const id = numberOfId("d", result.deliveryId);
   const bytes = await findBytes(site.pool, id);
   const folder = folderOf(result, site.config);
   const path = bytes && folder && (await findLying(folder, { fileName: result.fileName, bytes }));
@@ -70,10 +70,4 @@ function folderOf({ connector }: DeliveryView, { connectors }: Config): string |
 
 async function waitsBehind(pool: pg.Pool, id: number): Promise<string | undefined> {
   return (await findDelivery(pool, id))?.waitsBehind;
-}
-
-function numberOf({ deliveryId }: DeliveryView): number {
-  const id = parseId("d", deliveryId);
-  if (id === undefined) throw new TypeError(`${deliveryId} is no id of a result`);
-  return id;
 }

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { Command } from "commander";
-import { endingCertificates } from "../../app/limits.ts";
+import { machineConditionsOf } from "../../app/limits.ts";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
 import { hintOf } from "../../core/failures.ts";
@@ -8,7 +8,7 @@ import { readPem } from "../../core/given-file.ts";
 import { placeText } from "../../core/place.ts";
 import { findUnreached } from "../../mapping/inbound/unreached.ts";
 import { builtinProfiles } from "../../mapping/profile/builtin.ts";
-import { inheritProfile, resolveChain } from "../../mapping/profile/inherit.ts";
+import { resolveChain, wholeOf } from "../../mapping/profile/inherit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { listReasonsLacking, listUntaken, listWordless } from "../../mapping/profile/wordless.ts";
@@ -77,7 +77,7 @@ async function* checks(session: Session, isOffline: boolean, against: string | u
   }
   yield* checkConsole(config, running.has("console"));
   const areAuthoritiesThere = yield* checkAuthorities(config);
-  yield* checkCertificates(config, session);
+  yield* checkMachine(config, session);
   // The ledger of the configuration may be the one to be upgraded: to open it would be to upgrade it.
   if (against !== undefined && profiles) yield* checkAgainst(config, profiles, against, session);
   if (isOffline) return;
@@ -121,10 +121,10 @@ function* checkAuthorities(config: Config<ProfileDefinition>): Generator<Finding
   return areThere;
 }
 
-/** Warns of certificates of the configuration that end within `certificateExpiring`, or have ended. */
-async function* checkCertificates(config: Config<ProfileDefinition>, { clock }: Session): Findings {
-  for (const ending of await endingCertificates(config, hostname(), new Date(clock.now())))
-    yield warned("certificate", ending);
+/** Warns of what the daemon on this machine would warn of: disks that are full, and certificates that end. */
+async function* checkMachine(config: Config<ProfileDefinition>, { clock }: Session): Findings {
+  for (const found of await machineConditionsOf(config, { host: hostname(), clock })())
+    yield warned(found.kind === "diskFilling" ? "disk" : "certificate", found);
 }
 
 const HINT =
@@ -207,7 +207,7 @@ function* checkWords(config: Config<ProfileDefinition>): Generator<Finding> {
   for (const [name, definition] of own) {
     const chain = resolveChain(name, definition, byName);
     if (!chain.ok) continue;
-    const whole = chain.links.map((link) => link.definition).reduceRight(inheritProfile);
+    const whole = wholeOf(chain.links);
     for (const { table, lacking } of listWordless(chain.links, whole)) {
       yield warning(
         `profile ${name}`,

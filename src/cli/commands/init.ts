@@ -9,7 +9,7 @@ import { codeOf, Failure } from "../../core/failures.ts";
 import { makeFolders } from "../../core/make-folders.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { clean } from "../../operator/text.ts";
-import { collect, oneOf, wholeNumber } from "../arguments.ts";
+import { collect, oneOf, parsePeer, wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { completeCodes } from "../init/codes.ts";
 import { draftCsv, withResultWords } from "../init/csv-profile.ts";
@@ -22,7 +22,6 @@ import {
   type ConnectorType,
   configText,
   type Mllp,
-  parsePeer,
   profileText,
   VARIABLES,
 } from "../init/texts.ts";

@@ -18,13 +18,13 @@ import { listAct } from "./service/list.ts";
 export function define(service: Command, cli: Cli): void {
   for (const [list, description, example] of LISTS)
     service.addCommand(listCommand(cli, list, description, example));
-  for (const [record, description, example] of RECORDS) {
+  for (const [record, description, example, shownAs] of RECORDS) {
     const command = service
       .command(record)
       .description(description)
       .argument("<id>", "the service's id", serviceId)
       .addHelpText("after", `\nExample:\n  cryobridge service ${example}`)
-      .action(toAction(cli, showRecord(record)));
+      .action(toAction(cli, showRecord(record, shownAs)));
     if (record === "procedure") command.option(...SURFACE);
   }
   service
@@ -73,21 +73,19 @@ const LISTS: readonly (readonly [list: ListKind, description: string, example: s
   ["storage", "List storage solutions.", "storage --facility NORTH"],
 ];
 
-const RECORDS: readonly (readonly [record: RecordKind, description: string, example: string])[] = [
-  ["subject", "Show one subject.", "subject 17 --show-phi"],
-  ["request", "Show one procedure request.", "request 1001"],
-  ["procedure", "Show one procedure.", "procedure 2001"],
-  ["location", "Show where a sample container is stored, by the container's id.", "location 301"],
+const RECORDS: readonly (readonly [
+  record: RecordKind,
+  description: string,
+  example: string,
+  shownAs: Shown,
+])[] = [
+  ["subject", "Show one subject.", "subject 17 --show-phi", "subjects"],
+  ["request", "Show one procedure request.", "request 1001", "requests"],
+  ["procedure", "Show one procedure.", "procedure 2001", "procedures"],
+  ["location", "Show where a sample container is stored, by the container's id.", "location 301", "location"],
 ];
 
-const SHOWN_AS = {
-  subject: "subjects",
-  request: "requests",
-  procedure: "procedures",
-  location: "location",
-} as const satisfies Record<RecordKind, Shown>;
-
-function showRecord(record: RecordKind): Act {
+function showRecord(record: RecordKind, shownAs: Shown): Act {
   return async (session, id: number, options: { readonly surface?: Surface }) => {
     const config = readConfig(session);
     const surface = record === "procedure" ? (options.surface ?? config.service.surface) : "request";
@@ -96,7 +94,7 @@ function showRecord(record: RecordKind): Act {
       service.readRecord(record, surface, id, new AbortController().signal),
     );
     const shown = hideRecord(raw, OWNERS[record], session.mayShowPhi) as RawObject;
-    const columns = columnsOf(SHOWN_AS[record], surface, config);
+    const columns = columnsOf(shownAs, surface, config);
     const others = otherFields(shown, columns).map(
       ([title, value]): Column<RawObject> => ({ title, show: () => value }),
     );

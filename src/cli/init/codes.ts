@@ -1,8 +1,9 @@
 import { Failure } from "../../core/failures.ts";
 import { builtinProfiles } from "../../mapping/profile/builtin.ts";
+import { ROW_OPERATIONS, type RowOperation, TABLE_OPERATIONS } from "../../mapping/profile/operations.ts";
 import type { ProfileDefinition, ValueDefinition } from "../../mapping/profile/schema.ts";
 import { type Draft, type Given, isId } from "./given.ts";
-import { OPERATION_NAMES, type OperationName, operationOf, operationOfCode } from "./headings.ts";
+import { operationOf, operationOfCode } from "./headings.ts";
 import { shownPlace } from "./hl7-sample.ts";
 import type { Questions } from "./questions.ts";
 import { tryProfile } from "./trial.ts";
@@ -12,7 +13,7 @@ interface Completed {
   readonly definition: ProfileDefinition;
   readonly facilities: ReadonlyMap<string, number>;
   /** The lab's words and what they were taken for. */
-  readonly operations: ReadonlyMap<string, OperationName>;
+  readonly operations: ReadonlyMap<string, RowOperation>;
 }
 
 /**
@@ -30,7 +31,7 @@ export async function completeCodes(
   const facilities = new Map(given.facilities);
   let { definition } = draft;
   if (draft.lacksFacility) definition = await withOneFacility(definition, facilities, questions);
-  const operations = new Map<string, OperationName>();
+  const operations = new Map<string, RowOperation>();
   const trial = sample && (await tryProfile(definition, sample, facilities));
   const { codes } = draft;
   const words = (codes?.operations ?? []).filter((word) => operationOf(word) === undefined);
@@ -78,13 +79,13 @@ async function operationOfWord(
   { definition, textOfOperation }: Draft,
   { operations }: Given,
   questions: Questions,
-): Promise<OperationName | undefined> {
+): Promise<RowOperation | undefined> {
   const known = givenFor(code, operations);
   if (known !== undefined) return known;
   const text = textOfOperation?.(code);
   const guess = operationOfCode(code, text);
   const isHl7 = definition.extends === "builtin/hl7-orders";
-  const names = isHl7 ? OPERATION_NAMES.slice(0, 3) : OPERATION_NAMES;
+  const names = isHl7 ? TABLE_OPERATIONS : ROW_OPERATIONS;
   const answer = await questions.ask({
     text: `What does the operation ${JSON.stringify(code)}${text ? ` (${text})` : ""} mean? ${names.join(", ")}:`,
     flag: `--operation ${JSON.stringify(code)}=STORE, or =${names.slice(1).join(", =")}`,
@@ -95,17 +96,17 @@ async function operationOfWord(
 }
 
 /** The tables of a profile leave capitals and small letters alone, and so do these words. */
-function givenFor(word: string, operations: ReadonlyMap<string, OperationName>): OperationName | undefined {
+function givenFor(word: string, operations: ReadonlyMap<string, RowOperation>): RowOperation | undefined {
   return [...operations].find(([each]) => each.toUpperCase() === word.toUpperCase())?.[1];
 }
 
-function asName(text: string, names: readonly OperationName[]): OperationName | undefined {
+function asName(text: string, names: readonly RowOperation[]): RowOperation | undefined {
   return names.find((name) => name === text.trim().toUpperCase());
 }
 
 function withTable(
   value: ValueDefinition | undefined,
-  operations: ReadonlyMap<string, OperationName>,
+  operations: ReadonlyMap<string, RowOperation>,
 ): ValueDefinition {
   const table = Object.fromEntries(operations);
   if (typeof value === "object" && !Array.isArray(value)) return { ...value, table };

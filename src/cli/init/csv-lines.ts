@@ -78,8 +78,8 @@ export function trailerOf(
   const lead = /[\p{L}\p{N}]/u.test(text.slice(0, at)) ? ".*" : escaped(text.slice(0, at));
   const [, number] = /^\D*(\d+)(?![.,\d])/.exec(text.slice(at + word.length)) ?? [];
   if (number !== undefined && Number(number) === linesAbove)
-    return { line: `${lead}${word}\\D*(\\d+).*`, count: 1, required: true };
-  return word === "" ? undefined : { line: `${lead}${word}.*`, required: true };
+    return { line: `${lead}${word}\\D*(\\d+).*`, count: 1 };
+  return word === "" ? undefined : { line: `${lead}${word}.*` };
 }
 
 /** A text as it stands in a pattern. */

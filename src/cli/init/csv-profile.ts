@@ -1,6 +1,7 @@
 import { Failure } from "../../core/failures.ts";
 import { delimiterName } from "../../formats/csv/dialect.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
+import type { RowOperation } from "../../mapping/profile/operations.ts";
 import { csvResultColumns } from "../../mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { counted } from "../../operator/text.ts";
@@ -8,7 +9,7 @@ import { trailerOf } from "./csv-lines.ts";
 import { type CsvTable, guessColumns, valuesOf } from "./csv-table.ts";
 import { guessDateFormats } from "./date-formats.ts";
 import { type Draft, type Given, onlyGiven, type Place } from "./given.ts";
-import type { Meaning, OperationName } from "./headings.ts";
+import type { Meaning } from "./headings.ts";
 import type { Questions } from "./questions.ts";
 
 /** What each order has to have, as a person is asked for it. */
@@ -196,7 +197,7 @@ const OWN_RESULTS: ReadonlySet<string> = new Set<Meaning>([
  */
 export function withResultWords(
   definition: ProfileDefinition,
-  operations: ReadonlyMap<string, OperationName>,
+  operations: ReadonlyMap<string, RowOperation>,
 ): ProfileDefinition {
   const { results } = definition;
   const words = Object.groupBy(operations, ([, operation]) => operation);

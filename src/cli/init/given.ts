@@ -1,21 +1,11 @@
 import { Failure } from "../../core/failures.ts";
+import { ROW_OPERATIONS, type RowOperation } from "../../mapping/profile/operations.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import { OPERATION_NAMES, type OperationName } from "./headings.ts";
+import { MEANINGS } from "./headings.ts";
 import type { ConnectorType } from "./texts.ts";
 
 /** Where a value stands, as `--place` names it: a built-in column's name, or the container itself in HL7. */
-export const PLACES = [
-  "order_number",
-  "operation",
-  "facility",
-  "subject_code",
-  "first_name",
-  "last_name",
-  "date_of_birth",
-  "container",
-  "container_label",
-  "container_description",
-] as const;
+export const PLACES = [...MEANINGS.filter((each) => each !== "full_name"), "container"] as const;
 export type Place = (typeof PLACES)[number];
 
 /** What the command line says besides the sample. */
@@ -23,9 +13,9 @@ export interface Given {
   /** Column or HL7 path by what stands there. */
   readonly places: ReadonlyMap<Place, string>;
   /** The operation by the lab's word, as it was written. */
-  readonly operations: ReadonlyMap<string, OperationName>;
+  readonly operations: ReadonlyMap<string, RowOperation>;
   /** The one operation of all orders, where the lab sends none. */
-  readonly everyOperation: OperationName | undefined;
+  readonly everyOperation: RowOperation | undefined;
   readonly facilities: ReadonlyMap<string, number>;
   readonly dateFormats: readonly string[];
   readonly encoding: string | undefined;
@@ -83,13 +73,13 @@ export interface InitOptions {
 
 /** What the flags say about the sample. @throws Failure CLI_USAGE */
 export function readGiven(options: InitOptions): Given {
-  const operations = new Map<string, OperationName>();
-  let everyOperation: OperationName | undefined;
+  const operations = new Map<string, RowOperation>();
+  let everyOperation: RowOperation | undefined;
   for (const text of options.operation ?? []) {
     const { key, value } = pairOf(text) ?? { key: undefined, value: text };
-    const name = OPERATION_NAMES.find((each) => each === value.toUpperCase());
+    const name = ROW_OPERATIONS.find((each) => each === value.toUpperCase());
     if (name === undefined)
-      throw usage(`--operation ${text}`, `WORD=OPERATION, with one of ${OPERATION_NAMES.join(", ")}`);
+      throw usage(`--operation ${text}`, `WORD=OPERATION, with one of ${ROW_OPERATIONS.join(", ")}`);
     if (key === undefined) everyOperation = name;
     else operations.set(key, name);
   }

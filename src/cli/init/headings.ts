@@ -1,3 +1,5 @@
+import { ROW_OPERATIONS, type RowOperation } from "../../mapping/profile/operations.ts";
+
 /** What a column of a lab's table can hold, by the names of the built-in columns. */
 export const MEANINGS = [
   "order_number",
@@ -148,18 +150,6 @@ export function namesContainer(text: string): boolean {
   return scoreOf(text, "container_label") > 0;
 }
 
-/** What a lab can ask for. HL7 has order control codes for the last four. */
-export const OPERATION_NAMES = [
-  "STORE",
-  "RETRIEVAL",
-  "REGISTER",
-  "CANCEL",
-  "HOLD",
-  "RELEASE",
-  "STATUS",
-] as const;
-export type OperationName = (typeof OPERATION_NAMES)[number];
-
 /**
  * Words for each operation in several languages. Only words that can't mean the other direction: a retrieval that is taken
  * for a storage, or the other way round, moves the wrong container. Single letters are left to a person.
@@ -185,15 +175,15 @@ const WORDS: Readonly<Record<"STORE" | "RETRIEVAL" | "REGISTER" | "CANCEL", stri
     cancelación annullare annullamento annuleren annulering`,
 };
 
-const NAME_BY_WORD = new Map<string, OperationName>([
-  ...OPERATION_NAMES.map((name) => [plainHeading(name), name] as const),
+const NAME_BY_WORD = new Map<string, RowOperation>([
+  ...ROW_OPERATIONS.map((name) => [plainHeading(name), name] as const),
   ...Object.entries(WORDS).flatMap(([name, words]) =>
-    words.split(/\s+/).map((word) => [plainHeading(word), name as OperationName] as const),
+    words.split(/\s+/).map((word) => [plainHeading(word), name as RowOperation] as const),
   ),
 ]);
 
 /** The operation that a lab's word stands for; undefined where a person has to say. */
-export function operationOf(text: string): OperationName | undefined {
+export function operationOf(text: string): RowOperation | undefined {
   return NAME_BY_WORD.get(plainHeading(text));
 }
 
@@ -201,7 +191,7 @@ export function operationOf(text: string): OperationName | undefined {
  * The operation of a code with its text, as OBR-4 has them: `FRZ^Freeze semen`. The text counts by its first words, and only
  * when all of its words for an operation agree.
  */
-export function operationOfCode(code: string, text: string | undefined): OperationName | undefined {
+export function operationOfCode(code: string, text: string | undefined): RowOperation | undefined {
   const ofCode = operationOf(code);
   if (ofCode !== undefined || text === undefined) return ofCode;
   const found = new Set(

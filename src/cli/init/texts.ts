@@ -1,6 +1,8 @@
 import { Document, isMap, isScalar, isSeq, type Pair, stringify, visit } from "yaml";
+import { STABLE_FOR } from "../../config/connector-schema.ts";
 import { CONSOLE_ADDRESS } from "../../config/schema.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
+import type { Peer } from "../arguments.ts";
 
 export const CONNECTOR_TYPES = ["hl7-drop", "csv-drop", "mllp"] as const;
 export type ConnectorType = (typeof CONNECTOR_TYPES)[number];
@@ -21,23 +23,10 @@ interface Site {
   readonly mllp?: Mllp | undefined;
 }
 
-interface Peer {
-  readonly host: string;
-  readonly port: number;
-}
-
 /** Where the lab's system connects, and where it takes results; undefined for files in a folder. */
 export interface Mllp {
   readonly listen: Peer;
   readonly results: Peer | undefined;
-}
-
-/** `lims.example.org:2576`, `[::1]:2575`; undefined for what is none. */
-export function parsePeer(text: string): Peer | undefined {
-  const [, bracketed, name, digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text.trim()) ?? [];
-  const port = Number(digits);
-  const host = bracketed ?? name;
-  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
 /** Variables of the environment that the written file reads and that have no default, with what they are. */
@@ -94,7 +83,7 @@ ${tail}`;
   }
   return `${head} # ${type === "csv-drop" ? "CSV files" : "HL7 v2 files"} in a folder
     directory: ${scalar(folder)} # the lab drops into in/ and finds results in out/
-    # marker: .ok # a file is taken once NAME.ok is there too; without this line once it is unchanged for 2 s
+    # marker: .ok # a file is taken once NAME.ok is there too; without this line once it is unchanged for ${STABLE_FOR}
 ${tail}`;
 }
 

@@ -11,10 +11,10 @@ import type {
   Peer,
 } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
-import { formatId } from "../../ledger/ids.ts";
+import { formatId, numberOfId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
 import type { Claimed, Owner } from "../../ledger/messages/dropped-files.ts";
-import { goOnWithFile, openFile, requireFileId, settleFile } from "../../ledger/messages/files.ts";
+import { goOnWithFile, openFile, settleFile } from "../../ledger/messages/files.ts";
 import type { MessageRecord } from "../../ledger/messages/record.ts";
 import { resendAnswers } from "../../ledger/results/resend.ts";
 import {
@@ -170,7 +170,7 @@ async function answerRepeat(
   const { answersRepeats, batches } = byConnector.get(connector) ?? {};
   if (!answersRepeats) return;
   const suffix = batches?.profile.results.suffix;
-  const answers = await resendAnswers(pool, requireFileId(fileId), connector, (name, id) =>
+  const answers = await resendAnswers(pool, numberOfId("f", fileId), connector, (name, id) =>
     batchFileName(name, instanceCode, id, suffix),
   );
   logger.info({ connector, file: fileId, answers }, "file came again; its answers are sent again");

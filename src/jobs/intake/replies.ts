@@ -7,8 +7,8 @@ import type { OutcomeMessage } from "../../core/outcome.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { joinMessages, splitJoined } from "../../formats/hl7/joined.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
-import { formatId, parseId } from "../../ledger/ids.ts";
-import { type Closing, findOpenFile, type OpenFile, requireFileId } from "../../ledger/messages/files.ts";
+import { formatId, numberOfId } from "../../ledger/ids.ts";
+import { type Closing, findOpenFile, type OpenFile } from "../../ledger/messages/files.ts";
 import { type AnsweredMessage, listAnsweredMessages } from "../../ledger/messages/views.ts";
 import type { Mapper } from "../../mapping/inbound/mapper.ts";
 import { messageAnswer } from "../../mapping/outbound/answer-hl7.ts";
@@ -139,7 +139,7 @@ export async function composeFileResponse(
   outline: BatchOutline,
   { instanceCode, byConnector }: IntakeRules,
 ): Promise<Closing["answer"]> {
-  const id = requireFileId(fileId);
+  const id = numberOfId("f", fileId);
   const file = await findOpenFile(pool, id);
   const settings = file && byConnector.get(file.connector)?.batches;
   if (!file || !settings) return undefined;
@@ -192,7 +192,7 @@ function answerMessage(
   profile: Hl7Profile,
   instanceCode: string,
 ): BatchedAnswer {
-  const controlId = answerControlId("CA", instanceCode, parseId("m", messageId) as number);
+  const controlId = answerControlId("CA", instanceCode, numberOfId("m", messageId));
   const answered = { messageId, connector, messageControlId, fileName, receivedAt, echo };
   return answerInBatch({ verdict, problems, controlId, answered }, profile);
 }

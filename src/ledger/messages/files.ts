@@ -11,7 +11,7 @@ import type {
 } from "../../core/intake.ts";
 import { inTransaction, list } from "../database.ts";
 import { isInsertRace } from "../database-failures.ts";
-import { formatId, parseId } from "../ids.ts";
+import { formatId, numberOfId } from "../ids.ts";
 import { INSERT_DELIVERY } from "../results/outcomes.ts";
 import { commitOfFile, withInsert } from "./commit.ts";
 import { type Claimed, decideDropped, lockUndecided, type Owner, whileOwner } from "./dropped-files.ts";
@@ -140,7 +140,7 @@ export function goOnWithFile(
   claimed: Claimed,
   records: readonly MessageRecord[],
 ): Promise<Accepted[]> {
-  const batch = { connector: file.connector, fileId: requireFileId(file.fileId), records };
+  const batch = { connector: file.connector, fileId: numberOfId("f", file.fileId), records };
   return withInsert(pool, async (client, insert) => {
     await lockUndecided(client, claimed);
     return commitOfFile(client, batch, insert);
@@ -170,7 +170,7 @@ export async function settleFile(
 ): Promise<Settled | undefined> {
   const claimed = { id: claimId, worker: owner.id };
   const mayMove = whileOwner(owner);
-  const file = requireFileId(fileId);
+  const file = numberOfId("f", fileId);
   const settle = (fate: Fate | undefined) =>
     inTransaction(pool, async (client) => {
       if (fate) await decideDropped(client, claimed, file, fate);
@@ -197,13 +197,6 @@ async function close(client: pg.ClientBase, fileId: number, { end, answer }: Clo
   const { rowCount } = await client.query(CLOSE_FILE, values);
   const { connector, fileName, bytes } = answer;
   if (rowCount === 1) await client.query(INSERT_DELIVERY, [connector, fileName, bytes]);
-}
-
-/** The number of a file id that an Intake gave out. */
-export function requireFileId(fileId: string): number {
-  const id = parseId("f", fileId);
-  if (id === undefined) throw new RangeError(`not a file id: ${fileId}`);
-  return id;
 }
 
 /** A file that was opened and not closed yet. */

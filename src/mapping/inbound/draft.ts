@@ -10,7 +10,7 @@ import {
 } from "../../core/order.ts";
 import { phi } from "../../core/phi.ts";
 import { atField, type Place, placeText, within } from "../../core/place.ts";
-import { isOperation, TABLE_OPERATIONS } from "../profile/message-type.ts";
+import { isOperation, TABLE_OPERATIONS } from "../profile/operations.ts";
 import { nearInCase, quote } from "../profile/transforms.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
 import { findUnfit, type ValueKind } from "./unfit.ts";

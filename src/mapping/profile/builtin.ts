@@ -1,6 +1,7 @@
+import type { BuiltinProfileName } from "../../config/load.ts";
 import { csvResults, hl7Results } from "./results.ts";
 import type { ResultState } from "./results-schema.ts";
-import { csvSettings, type ProfileDefinition } from "./schema.ts";
+import { csvSettings, hl7Settings, type ProfileDefinition } from "./schema.ts";
 import { defaultsOf } from "./settings.ts";
 
 /** All but the steps on the way. */
@@ -24,8 +25,7 @@ const hl7Orders: ProfileDefinition = {
   register: ["ADT^A04", "ADT^A28"],
   update: ["ADT^A08", "ADT^A31"],
   merge: ["ADT^A40"],
-  cancel: ["CA", "DC"],
-  control: ["HD", "RL", "SS", "XO", "RP"],
+  ...defaultsOf(hl7Settings, ["cancel", "control"]),
   versions: ["2.3", "2.4", "2.5", "2.6", "2.7", "2.8"],
   operation: {
     from: "OBR-4.1",
@@ -97,4 +97,4 @@ const csvOrders: ProfileDefinition = {
 export const builtinProfiles: Readonly<Record<string, ProfileDefinition>> = {
   "builtin/hl7-orders": hl7Orders,
   "builtin/csv-orders": csvOrders,
-};
+} satisfies Record<BuiltinProfileName, ProfileDefinition>;

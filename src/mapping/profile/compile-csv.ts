@@ -5,8 +5,9 @@ import { headingOf } from "../../formats/csv/headings.ts";
 import { isInRow, readCode, readRow } from "../inbound/csv-values.ts";
 import { compileCsvResults } from "./compile-results.ts";
 import { compileRules } from "./compile-rules.ts";
-import { controlOfRow, isOperation } from "./message-type.ts";
+import { controlOfRow } from "./message-type.ts";
 import { settingOf } from "./misread.ts";
+import { isOperation } from "./operations.ts";
 import type { CsvProfile, OrderRules, ProfileBase } from "./profile.ts";
 import {
   csvSettings,

@@ -5,7 +5,7 @@ import { builtinProfiles } from "./builtin.ts";
 import { compileCsv } from "./compile-csv.ts";
 import { compileHl7Results } from "./compile-results.ts";
 import { compileRules } from "./compile-rules.ts";
-import { inheritProfile, resolveChain } from "./inherit.ts";
+import { resolveChain, wholeOf } from "./inherit.ts";
 import { compileControls } from "./message-type.ts";
 import { readSiteModule, type SiteModule } from "./module.ts";
 import type { CompiledProfile, Hl7Profile, ProfileBase, ProfileProblem } from "./profile.ts";
@@ -31,7 +31,7 @@ export async function compileProfile(
   const byName = new Map(Object.entries({ ...builtinProfiles, ...deps.profiles }));
   const chain = resolveChain(name, definition, byName);
   if (!chain.ok) return chain;
-  const whole = chain.links.map((link) => link.definition).reduceRight(inheritProfile);
+  const whole = wholeOf(chain.links);
   if (whole.format === undefined) {
     const message = `expected a profile to build on, such as ${Object.keys(builtinProfiles).join(" or ")}`;
     return { ok: false, problems: [{ place: "extends", message }] };

@@ -1,5 +1,6 @@
 import { builtinProfiles } from "./builtin.ts";
-import { CONTROL_OPERATIONS, controlOfRow, isOperation, TABLE_OPERATIONS } from "./message-type.ts";
+import { controlOfRow } from "./message-type.ts";
+import { isOperation, ROW_OPERATIONS, TABLE_OPERATIONS } from "./operations.ts";
 import type { OrderRules } from "./profile.ts";
 import { type ProfileDefinition, VALUES, type ValueDefinition } from "./schema.ts";
 import type { Complain } from "./settings.ts";
@@ -77,7 +78,7 @@ function checkOperation(
   if (fallback !== undefined) given.push(["", fallback]);
   for (const [code, operation = ""] of given) {
     if (operation === null || isOperation(operation) || (mayControl && controlOfRow(operation))) continue;
-    const known = [...TABLE_OPERATIONS, ...(mayControl ? CONTROL_OPERATIONS : [])];
+    const known = mayControl ? ROW_OPERATIONS : TABLE_OPERATIONS;
     const words = `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
     complain(code ? `operation.table.${code}` : "operation", `${operation}: expected ${words}`);
   }

@@ -38,6 +38,11 @@ export function resolveChain(
   return { ok: true, links };
 }
 
+/** All that the profiles of a chain say as one. */
+export function wholeOf(links: readonly Link[]): ProfileDefinition {
+  return links.map((link) => link.definition).reduceRight(inheritProfile);
+}
+
 type ValueObject = ReturnType<typeof toValueObject>;
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -45,7 +50,7 @@ type Plain = Readonly<Record<string, unknown>>;
  * A profile on top of the one it extends: deep by key, lists replaced. A bare path or list for a value counts as its
  * `from`, so that naming another place keeps the transforms and the table; a constant (`value`) drops them.
  */
-export function inheritProfile(parent: ProfileDefinition, child: ProfileDefinition): ProfileDefinition {
+function inheritProfile(parent: ProfileDefinition, child: ProfileDefinition): ProfileDefinition {
   const whole = inherit(parent, child);
   if (parent.subject === undefined || child.subject === undefined || whole.subject === undefined)
     return whole;

@@ -1,6 +1,6 @@
-import type { Operation } from "../../core/order.ts";
 import { CONTROLS, type Control } from "../../core/order-control.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
+import type { ControlOperation } from "./operations.ts";
 import type { ControlDecision } from "./results-schema.ts";
 
 /** The event of a pattern that stands for every event of its message code. */
@@ -66,12 +66,11 @@ interface ControlForm {
   readonly service: readonly [string, string, "L"];
 }
 
+/** Codes of ORC-1 that cancel an order, unless a profile's `cancel` names others. */
+export const CANCEL_CODES = ["CA", "DC"] as const;
+
 /** Codes of ORC-1 that a profile's `control` may name. */
 export const CONTROL_CODES = ["HD", "RL", "SS", "XO", "RP"] as const;
-
-/** What the operation of a CSV row says that wants something of an earlier order. */
-export const CONTROL_OPERATIONS = ["CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
-export type ControlOperation = (typeof CONTROL_OPERATIONS)[number];
 
 export const CONTROL_FORMS: Readonly<Record<Control, ControlForm>> = {
   cancel: {
@@ -128,12 +127,4 @@ export function compileControls({
     ...named,
     ...cancel.map((code): [string, Control] => [code, code === "DC" ? "discontinue" : "cancel"]),
   ]);
-}
-
-/** What a table or constant of `operation` may give; news about a subject come by the type of their message. */
-export const TABLE_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER"] as const satisfies readonly Operation[];
-
-/** Whether a table or constant of `operation` may give it. */
-export function isOperation(value: string): value is (typeof TABLE_OPERATIONS)[number] {
-  return (TABLE_OPERATIONS as readonly string[]).includes(value);
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
+import { ROW_OPERATIONS } from "./operations.ts";
 import { joinSchema, pipelineSchema, placeOfPart, tableSchema } from "./transform-schema.ts";
 
 /** The three answers to a message. */
@@ -144,9 +145,6 @@ export function columnsUsed({
   );
 }
 
-/** The words of the column `operation`. */
-const CSV_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
-
 /** The words of the column `status`. */
 const CSV_STATUSES = [...ORDER_STATES, "refused", "waiting", "duplicate", ...CONTROL_ENDS] as const;
 
@@ -157,7 +155,7 @@ export const wordSchema = z.string().min(1);
 
 /** A word of a status: one for all, or one by the operation, where `*` stands for those that are not named. */
 const statusWordSchema = z.union(
-  [wordSchema, z.partialRecord(z.enum([...CSV_OPERATIONS, "UPDATE", "MERGE", "*"]), wordSchema)],
+  [wordSchema, z.partialRecord(z.enum([...ROW_OPERATIONS, "UPDATE", "MERGE", "*"]), wordSchema)],
   { error: 'expected a word, or a word for each operation such as { STORE: …, RETRIEVAL: …, "*": … }' },
 );
 
@@ -170,7 +168,7 @@ export const wordsSchema = z.strictObject({
       'Words of the column status, such as { completed: erledigt }; also by operation, such as { completed: { STORE: eingelagert, RETRIEVAL: entnommen, "*": erledigt } }.',
     ),
   operation: z
-    .partialRecord(z.enum(CSV_OPERATIONS), wordSchema)
+    .partialRecord(z.enum(ROW_OPERATIONS), wordSchema)
     .optional()
     .describe("Words of the column operation, such as { STORE: Einlagern }."),
   facility: z

@@ -254,7 +254,7 @@ const ofBoth = {
     .transform((states) => new Set(states))
     .describe("Which answers and which changes of an order's state are sent to the lab."),
   timeZone: holding(z.string().default("UTC"), mistakeOfZone).describe(
-    "IANA zone or offset such as +02:00 of the timestamps; UTC unless set.",
+    "IANA zone or offset such as +02:00 of the timestamps.",
   ),
   marker: z
     .string()
@@ -292,7 +292,7 @@ export const hl7Results = {
     .enum(["response", "result", "none"])
     .default("response")
     .describe(
-      "HL7: how requests about earlier orders (ORC-1 CA, HD, SS …) are answered: by an order response (ORR, ORL), a result, or not at all; response unless set.",
+      "HL7: how requests about earlier orders (ORC-1 CA, HD, SS …) are answered: by an order response (ORR, ORL), a result, or not at all.",
     ),
   fields: z
     .record(z.string(), fieldValueSchema)
@@ -319,7 +319,7 @@ export const hl7Results = {
     .string()
     .regex(/^\.[A-Za-z0-9][A-Za-z0-9._-]{0,19}$/, "expected an ending such as .hl7 or .txt")
     .default(".hl7")
-    .describe("HL7: what the names of files of results end in; .hl7 unless set."),
+    .describe("HL7: what the names of files of results end in."),
   words: words.transform(checkHl7Words),
   fileName: fileName.transform(parsedBy(parseHl7FileName)).optional(),
   encoding: encoding.default("utf-8").transform(findHl7Encoding),
@@ -348,7 +348,7 @@ export const csvResults = {
     .string()
     .regex(/^[!-+\--/:<-@[-`{}~]$/, "expected one punctuation mark that separates no columns")
     .default('"')
-    .describe("CSV: the quote character; a double quote unless set."),
+    .describe("CSV: the quote character."),
   columns: z
     .array(columnEntrySchema)
     .min(1)
@@ -365,10 +365,7 @@ export const csvResults = {
     .describe(
       "CSV: one row for an order, with this text between the values of its containers, such as |; a row for each container unless set.",
     ),
-  header: z
-    .boolean()
-    .default(true)
-    .describe("CSV: whether the first line has the headings; true unless set."),
+  header: z.boolean().default(true).describe("CSV: whether the first line has the headings."),
   words,
   dateFormat: holding(z.string(), dateFormatMistake)
     .optional()

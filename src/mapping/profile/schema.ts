@@ -4,7 +4,7 @@ import { headingOf } from "../../formats/csv/headings.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { type PathSelector, parsePath } from "../../formats/hl7/path.ts";
 import { compileBoundedRegex } from "./bounded-regex.ts";
-import { CONTROL_CODES, parseMessageTypes } from "./message-type.ts";
+import { CANCEL_CODES, CONTROL_CODES, parseMessageTypes } from "./message-type.ts";
 import { ALLOWED, type GuardedKind } from "./misread.ts";
 import { csvResults, hl7Results } from "./results.ts";
 import { asWritten, complainOf, holding, readDelimiter } from "./settings.ts";
@@ -173,11 +173,13 @@ export const hl7Settings = {
     .array(
       z.string().regex(/^(?!NW$)[A-Z]{2}$/, "expected an order control code such as CA or DC, other than NW"),
     )
-    .default([])
-    .describe("HL7: the order control codes (ORC-1) that cancel an order; CA and DC unless set."),
+    .default([...CANCEL_CODES])
+    .describe(
+      `HL7: the order control codes (ORC-1) that cancel an order; ${CANCEL_CODES.join(" and ")} unless set.`,
+    ),
   control: z
     .array(z.enum(CONTROL_CODES))
-    .default([])
+    .default([...CONTROL_CODES])
     .describe(
       "HL7: which other order control codes are taken: HD and RL (hold, release), XO and RP (change, replace), SS (status); all unless set.",
     ),
@@ -191,7 +193,7 @@ export const hl7Settings = {
   controlId: z
     .enum(["required", "optional"])
     .default("required")
-    .describe("HL7: whether a message without a control id (MSH-10) is refused; required unless set."),
+    .describe("HL7: whether a message without a control id (MSH-10) is refused."),
   processingModes: z
     .array(z.enum(["A", "R", "I"]))
     .default([])
@@ -205,13 +207,13 @@ export const hl7Settings = {
         .enum(["ORC", "OBR"])
         .default("ORC")
         .describe(
-          "HL7: what is an order: an ORC with all OBRs below it, or each OBR with the values of its ORC; ORC unless set.",
+          "HL7: what is an order: an ORC with all OBRs below it, or each OBR with the values of its ORC.",
         ),
       sameNumber: z
         .enum(["join", "refuse"])
         .default("join")
         .describe(
-          "HL7: two orders of a message with one number are one order with the containers of both, or are refused; join unless set.",
+          "HL7: two orders of a message with one number are one order with the containers of both, or are refused.",
         ),
     })
     .describe("HL7: how a message is taken apart into orders."),
@@ -308,17 +310,12 @@ export const csvSettings = {
       "CSV: the column with the order number; a reminder for readers, which has to be one that placerOrderNumber is read from.",
     ),
   wholeFile: z.boolean().default(false).describe("CSV: one bad row refuses the whole file."),
-  skipLines: z
-    .int()
-    .min(0)
-    .max(100)
-    .default(0)
-    .describe("CSV: how many lines stand above the headings; 0 unless set."),
+  skipLines: z.int().min(0).max(100).default(0).describe("CSV: how many lines stand above the headings."),
   shortRows: z
     .enum(["refuse", "fill"])
     .default("refuse")
     .describe(
-      "CSV: what becomes of a row with fewer values than headings, as Excel writes one whose last cells are empty: it refuses the file, or is filled with empty values where it has all columns that every row needs. Refused unless set.",
+      "CSV: what becomes of a row with fewer values than headings, as Excel writes one whose last cells are empty: it refuses the file, or is filled with empty values where it has all columns that every row needs.",
     ),
   noRow: z
     .array(z.string().min(1))
@@ -334,9 +331,7 @@ export const csvSettings = {
   lastLineEnd: z
     .enum(["required", "optional"])
     .default("required")
-    .describe(
-      "CSV: whether a last line without a line end is refused where the file may be cut short; required unless set.",
-    ),
+    .describe("CSV: whether a last line without a line end is refused where the file may be cut short."),
   encoding: holding(encoding.default("auto"), (name) =>
     name === "auto" ? undefined : mistakeOfEncoding(name),
   ),

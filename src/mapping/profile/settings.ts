@@ -21,9 +21,13 @@ export function asWritten<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(Object.fromEntries(forms)) as unknown as z.ZodType<Written<Shape>>;
 }
 
+/** It says its default in words. A description that the default was added to later is of several settings, and knows of theirs. */
 function formOf(schema: z.ZodType): z.ZodType {
   const form = schema instanceof z.ZodObject ? asWritten(schema.shape) : withoutDefault(schema);
-  const description = schema.description ?? form.description;
+  const usual = defaultOf(schema);
+  const isPlain = ["string", "number", "boolean"].includes(typeof usual);
+  const tail = isPlain ? `; \`${usual}\` unless set.` : ".";
+  const description = schema.description?.replace(/\.$/, tail) ?? form.description;
   return description === undefined
     ? form.optional()
     : form.optional().register(z.globalRegistry, { description });
@@ -69,16 +73,17 @@ function placeOf([first, ...path]: readonly PropertyKey[]): string {
   );
 }
 
+function defaultOf(schema: z.ZodType): unknown {
+  const { def } = (schema as z.core.$ZodType as z.core.$ZodTypes)._zod;
+  if (def.type === "pipe") return defaultOf(def.in as z.ZodType);
+  return "defaultValue" in def ? def.defaultValue : undefined;
+}
+
 /** The defaults of some settings, as people would write them. */
 export function defaultsOf<Shape extends z.ZodRawShape, Key extends keyof Shape & string>(
   shape: Shape,
   keys: readonly Key[],
 ): { [K in Key]: NonNullable<z.input<Shape[K]>> } {
-  const defaultOf = (schema: z.ZodType): unknown => {
-    const { def } = (schema as z.core.$ZodType as z.core.$ZodTypes)._zod;
-    if (def.type === "pipe") return defaultOf(def.in as z.ZodType);
-    return "defaultValue" in def ? def.defaultValue : undefined;
-  };
   return Object.fromEntries(keys.map((key) => [key, defaultOf(shape[key] as unknown as z.ZodType)])) as {
     [K in Key]: NonNullable<z.input<Shape[K]>>;
   };

@@ -2,7 +2,8 @@ import { FAILURES, type FailureCode, listReasonsMet } from "../../core/failures.
 import { ORDER_STATES } from "../../core/order-state.ts";
 import { statusWord } from "../outbound/codes.ts";
 import type { Link } from "./inherit.ts";
-import { CONTROL_FORMS, CONTROL_OPERATIONS, controlOfRow, TABLE_OPERATIONS } from "./message-type.ts";
+import { CONTROL_FORMS, controlOfRow } from "./message-type.ts";
+import { CONTROL_OPERATIONS, ROW_OPERATIONS } from "./operations.ts";
 import {
   CONTROL_ENDS,
   type CsvStatus,
@@ -153,7 +154,7 @@ function listOperations(links: readonly Link[], whole: ProfileDefinition): strin
     return [...Object.values(table), value].filter((each) => typeof each === "string");
   });
   const isCsv = whole.format === "csv";
-  const all = own.length > 0 ? own : isCsv ? [...TABLE_OPERATIONS, ...CONTROL_OPERATIONS] : MOVES;
+  const all = own.length > 0 ? own : isCsv ? ROW_OPERATIONS : MOVES;
   return [...new Set([...all, ...ofTypes])];
 }
 

@@ -26,7 +26,7 @@ import {
 } from "../order-columns.ts";
 import { withSurroundings } from "../order-details.ts";
 import { type Overview, tablePart } from "../parts.ts";
-import { countsInWords } from "../text.ts";
+import { asSentence, countsInWords, NO_DAEMON } from "../text.ts";
 import { hintForOrphaned, readOrphaned } from "../things/orphaned.ts";
 import { MEANINGS, pausedInWords } from "../things/queues.ts";
 import { relativeTime } from "../times.ts";
@@ -125,9 +125,6 @@ const ORPHANED_COLUMNS: readonly Column<Orphaned>[] = [
   { key: "since", title: "since", show: ({ since }, { clock }) => relativeTime(since, clock.now()) },
 ];
 
-/** Said where that is so. */
-const NO_DAEMON = "No daemon works on this ledger right now.";
-
 /** What is asked besides the ledger, and how much is read. */
 interface Asked {
   /** Undefined where nothing is worked off. */
@@ -174,7 +171,7 @@ export async function readQueueOverview(
     tablePart<Row>(name, given, viewer);
   return {
     ...{ queues, orphaned, failure: found instanceof Failure ? found : undefined },
-    remarks: isDaemonThere ? [] : [{ title: NO_DAEMON, text: "", isAct: true }],
+    remarks: isDaemonThere ? [] : [{ title: asSentence(`${NO_DAEMON} right now`), text: "", isAct: true }],
     parts: [
       { kind: "json", name: "daemon", json: { isDaemonRunning: isDaemonThere } },
       table<QueueView>("queues", {

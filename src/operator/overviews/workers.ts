@@ -3,6 +3,7 @@ import { listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import type { Viewer } from "../column.ts";
 import { CONFIGURATION_COLUMNS, type ConfiguredWorker, withConfiguration } from "../configuration-columns.ts";
 import { type Overview, tablePart } from "../parts.ts";
+import { asSentence, NO_DAEMON } from "../text.ts";
 import { WORKER_COLUMNS } from "../worker-columns.ts";
 
 /** The daemons, and how their configuration stands. */
@@ -21,7 +22,7 @@ export async function readWorkerOverview(pool: pg.Pool, viewer: Viewer): Promise
     parts: [
       tablePart<WorkerView>(
         "workers",
-        { columns: WORKER_COLUMNS, rows: workers, nothing: "No daemon works with this ledger." },
+        { columns: WORKER_COLUMNS, rows: workers, nothing: asSentence(NO_DAEMON) },
         viewer,
       ),
       tablePart<ConfiguredWorker>(

@@ -1,12 +1,11 @@
-import { problemSentence, shownProblem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
-import { parseId } from "../../ledger/ids.ts";
+import { numberOfId } from "../../ledger/ids.ts";
 import { type FileView, findFile } from "../../ledger/messages/file-views.ts";
 import { listFileMessageViews } from "../../ledger/messages/views.ts";
 import { listFileDeliveries } from "../../ledger/operator/views.ts";
 import type { Viewer } from "../column.ts";
 import { ageColumn, type Column, forPrograms, type Paint } from "../column.ts";
-import { FILE_MESSAGE_COLUMNS } from "../message-columns.ts";
+import { FILE_MESSAGE_COLUMNS, problemsColumn } from "../message-columns.ts";
 import { DELIVERY_COLUMNS, PAINT_BY_VERDICT } from "../order-columns.ts";
 import { type Details, fieldsPart, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
@@ -69,14 +68,7 @@ export const FILE_COLUMNS: readonly Column<FileView>[] = [
     show: ({ resultsSent, resultsOpen }) =>
       countsInWords({ sent: resultsSent, "to be sent": resultsOpen }, ""),
   },
-  {
-    key: "problems",
-    title: "problem",
-    only: "list",
-    isFlexible: true,
-    value: ({ problems }) => problems.map(shownProblem),
-    show: ({ problems: [first] }) => first && problemSentence(first),
-  },
+  problemsColumn(),
 ];
 
 /** Counts of very many messages are those of the first of them. */
@@ -102,7 +94,7 @@ export const FILES = {
 } as const satisfies Thing<FileView>;
 
 function numberOf({ fileId }: FileView): number {
-  return parseId("f", fileId) ?? 0;
+  return numberOfId("f", fileId);
 }
 
 /** Results that are shown, the newest. */

@@ -1,5 +1,5 @@
 import { placeText } from "../../core/place.ts";
-import { parseId } from "../../ledger/ids.ts";
+import { numberOfId, parseId } from "../../ledger/ids.ts";
 import {
   findMessage,
   findMessageAnswer,
@@ -76,9 +76,7 @@ export const MESSAGES = {
 } as const satisfies Thing<MessageView, StoredMessage>;
 
 function numberOf({ messageId }: MessageView): number {
-  const id = parseId("m", messageId);
-  if (id === undefined) throw new TypeError(`${messageId} is no id of a message`);
-  return id;
+  return numberOfId("m", messageId);
 }
 
 /** Rows of a list within the details. */

@@ -1,5 +1,5 @@
 import type { FailureCode } from "../../core/failures.ts";
-import { parseId } from "../../ledger/ids.ts";
+import { numberOfId } from "../../ledger/ids.ts";
 import {
   type DeliveryDetails,
   type DeliveryView,
@@ -78,9 +78,7 @@ function toEach(name: ResultAct) {
 }
 
 function numberOf({ deliveryId }: DeliveryView): number {
-  const id = parseId("d", deliveryId);
-  if (id === undefined) throw new TypeError(`${deliveryId} is no id of a result`);
-  return id;
+  return numberOfId("d", deliveryId);
 }
 
 /** What the lab had of an order, in the order in which it was made. */

@@ -1,4 +1,4 @@
-import { parseId } from "../../ledger/ids.ts";
+import { numberOfId } from "../../ledger/ids.ts";
 import { closeTask, findTask, type Task } from "../../ledger/operator/tasks.ts";
 import { onEach, type Thing } from "../thing.ts";
 
@@ -22,5 +22,5 @@ export const TASKS = {
 } as const satisfies Thing<Task>;
 
 function numberOf({ taskId }: Task): number {
-  return parseId("k", taskId) ?? 0;
+  return numberOfId("k", taskId);
 }

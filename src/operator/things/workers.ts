@@ -10,6 +10,7 @@ import {
 } from "../configuration-columns.ts";
 import { reloadWorkers } from "../reload.ts";
 import type { OutcomeLine, SiteAct, SitePlace } from "../site-act.ts";
+import { NO_DAEMON } from "../text.ts";
 
 /** One daemon by its number, or all of a name; the console's form has both of one. */
 type OnWorker =
@@ -45,7 +46,7 @@ export function workerNumber(word: string): number | undefined {
 async function noneOfThatName(pool: SitePlace["pool"], word: string): Promise<Failure> {
   const known = await listWorkers(pool, 0);
   const names = known.map((worker) => nameOf(worker)).join(", ");
-  const there = known.length === 0 ? "no daemon works with this ledger" : `there are ${names}`;
+  const there = known.length === 0 ? NO_DAEMON : `there are ${names}`;
   const message = `no daemon ${word} works with this ledger; ${there}`;
   return new Failure("CLI_NOT_FOUND", { message, hint: "`cryobridge workers` lists them." });
 }
@@ -65,7 +66,7 @@ export const RELOAD: SiteAct = {
     const configured = withConfiguration(answered);
     if (configured.length + silent.length === 0)
       throw new Failure("CLI_NOT_FOUND", {
-        message: "no daemon works with this ledger; the next start reads the configuration",
+        message: `${NO_DAEMON}; the next start reads the configuration`,
         hint: "`cryobridge check` says whether that is right.",
       });
     const isTakenOver = configured.some(

@@ -2,7 +2,7 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
-import { bareHost } from "../../core/address-list.ts";
+import { bareHost, hostAndPortOf } from "../../core/address-list.ts";
 import { basicCredentials } from "../../core/basic-credentials.ts";
 import type { ProxyExceptions } from "../../core/proxy-exceptions.ts";
 
@@ -56,8 +56,7 @@ export function throughProxy(
       connect(target, callback);
       return;
     }
-    const host = bareHost(target.hostname);
-    openTunnel(url, `${host.includes(":") ? `[${host}]` : host}:${port}`, options)
+    openTunnel(url, hostAndPortOf(target.hostname, port), options)
       .then((socket) =>
         isSecure ? connect({ ...target, httpSocket: socket }, callback) : callback(null, socket),
       )

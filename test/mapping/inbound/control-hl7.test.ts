@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { builtinProfiles } from "../../../src/mapping/profile/builtin.ts";
 import { hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 
 const PID = "PID|1||MRN-1^^^NORTH^MR||Beispiel^Anna||19840229|F";
@@ -108,9 +109,12 @@ describe("an order message with ORC-1 CA", () => {
 const PLACED = (control: string) => [`ORC|${control}|A-1`, "OBR|1|A-1||CRYO-STORE|||||||||||SEM^^ST-1"];
 
 describe("the codes that cancel", () => {
-  test("are the profile's: DC too where it says so", async () => {
-    const mapped = await map("ORM^O01", [PID, "ORC|DC|A-1"], { cancel: ["CA", "DC"] });
-    expect(controlRequests(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
+  test("are CA and DC in a profile of the site's own that builds on none", async () => {
+    const { cancel: _cancel, control: _control, ...own } = builtinProfiles["builtin/hl7-orders"] ?? {};
+    for (const code of ["CA", "DC", "HD", "RL", "SS"]) {
+      const mapped = await map("ORM^O01", [PID, `ORC|${code}|A-1`], { ...own, extends: undefined });
+      expect(controlRequests(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
+    }
   });
 
   test("are CA alone where it says so", async () => {

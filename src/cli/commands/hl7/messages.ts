@@ -15,7 +15,7 @@ interface Hl7Input {
 }
 
 /** A message of a file, with the character set that it was read in, or why it can't be read. */
-export type FileMessage = Hl7FilePart &
+type FileMessage = Hl7FilePart &
   (
     | { readonly encoding: Encoding; readonly message: Hl7Message }
     | { readonly encoding?: undefined; readonly message: Failure }

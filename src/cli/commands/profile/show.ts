@@ -3,7 +3,7 @@ import { Document, isScalar, isSeq, visit } from "yaml";
 import type { LoadedProfile } from "../../../config/profiles.ts";
 import { Failure } from "../../../core/failures.ts";
 import { builtinProfiles } from "../../../mapping/profile/builtin.ts";
-import { inheritProfile, type Link, resolveChain } from "../../../mapping/profile/inherit.ts";
+import { type Link, resolveChain, wholeOf } from "../../../mapping/profile/inherit.ts";
 import type { ProfileDefinition } from "../../../mapping/profile/schema.ts";
 import { readConfig } from "../../open.ts";
 import type { Session } from "../../session.ts";
@@ -27,7 +27,7 @@ export async function showProfile(session: Session, name: string): Promise<undef
   const profileByName: Profiles =
     name in builtinProfiles ? new Map() : readConfig(session, "mapping").profileByName;
   const links = findChain(profileByName, name);
-  const { extends: _, ...definition } = links.map((link) => link.definition).reduceRight(inheritProfile);
+  const { extends: _, ...definition } = wholeOf(links);
   const values = listLeaves(definition).map(([at, value]) => withSource(at, value, links, profileByName));
   const chain = links.map((link) => ({
     name: link.name,
@@ -94,7 +94,8 @@ function valueAt(definition: unknown, at: readonly string[]): unknown {
   }, definition);
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** Whether a value is an object of others, and no list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

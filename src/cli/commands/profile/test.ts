@@ -8,6 +8,7 @@ import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import type { Session } from "../../session.ts";
 import { type Personal, readPreview } from "../preview/read.ts";
 import { viewOf } from "../preview.ts";
+import { isObject } from "./show.ts";
 
 interface TestOptions {
   readonly connector?: string;
@@ -180,10 +181,6 @@ function compare(expected: unknown, found: unknown, place: string): Difference[]
     );
   }
   return expected === found ? [] : [{ place, expected, found }];
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Without what may be a patient's, unless that may be shown: a whole object may have some as well. */
