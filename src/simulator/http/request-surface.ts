@@ -244,7 +244,7 @@ export function requestListings(state: State) {
     table: state.storages,
     keyField: "facilityId",
     fields: fieldsOf(LISTS.storage),
-    shows: (row) => row.isRegistered,
+    shows: () => true,
   };
   return { subjects, requests, procedures, containers: containerListing(state), storages };
 }
