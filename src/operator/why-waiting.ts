@@ -37,7 +37,6 @@ export interface Surroundings extends SiteStanding {
   readonly laneHolder?: LaneHolder | undefined;
 }
 
-/** Why an order waits. */
 interface Why {
   /** In a few words, for a line of a list: equal for orders that wait for the same, and so without times. */
   readonly brief: string;

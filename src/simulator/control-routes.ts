@@ -79,7 +79,6 @@ export function controlRoutes(
   pageRoutes(app, guard);
 }
 
-/** What an act is asked with. */
 interface Ask {
   readonly query: URLSearchParams;
   readonly id: () => number;

@@ -102,7 +102,6 @@ async function show(session: Session, word: string): Promise<undefined> {
   });
 }
 
-/** A result, as `results show` has it. */
 async function showResult(result: DeliveryDetails, site: OpenSite, session: Session): Promise<void> {
   const { heading, sections } = await readSections(RESULTS, site, result, session);
   printDetails(session, heading, sections);

@@ -47,7 +47,6 @@ function requireColumn({ columns }: CsvTable, place: string, wanted: string): st
   throw new Failure("CLI_USAGE", `--place ${place}=${wanted}: the sample has ${columns.join(", ")}`);
 }
 
-/** Columns without a meaning yet, and with values. */
 function freeColumns(table: CsvTable, columns: ReadonlyMap<Meaning, string>): string[] {
   const taken = new Set(columns.values());
   return table.columns.filter((column) => !taken.has(column) && valuesOf(table, column).length > 0);

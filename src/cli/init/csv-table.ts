@@ -21,7 +21,6 @@ export interface CsvTable {
   readonly rows: readonly ReadonlyMap<string, string>[];
 }
 
-/** How a table is read. */
 interface Reading {
   readonly encoding: string | undefined;
   readonly skipLines: number;

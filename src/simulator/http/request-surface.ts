@@ -89,7 +89,6 @@ export function requestSurface(parts: SurfaceParts): Route[] {
   ];
 }
 
-/** What is asked for of an inventory. */
 interface InventoryAsked {
   readonly behaviour: Pick<Behaviour, "inventory" | "inventoryLagMs" | "maxPerPage">;
   readonly query: URLSearchParams;

@@ -5,7 +5,6 @@ import { ListWriter } from "../../output/list.ts";
 import type { Session } from "../../session.ts";
 import type { ReadList } from "./lab-list.ts";
 
-/** What was found, and what it is to be read with. */
 interface Found {
   readonly differences: readonly Difference[];
   /** Lines of the lab's list. */
