@@ -126,7 +126,6 @@ function endsOf({
   return { unterminated, mixedLineEnds, isFramed: type === "mllp" };
 }
 
-/** A connector's settings and its profile. */
 interface LiveSettings {
   readonly connector: ConnectorConfig;
   readonly profile: Profile;

@@ -106,7 +106,6 @@ async function atMost(ms: number, work: Promise<void>, clock: Clock): Promise<vo
 /** BullMQ tries again at once, and this is what keeps that from taking a whole processor. */
 const PAUSE_MS = 500;
 
-/** A queue backend and what has to be ended after the queues are closed. */
 interface OpenBackend {
   readonly backend: QueueBackend;
   readonly close: () => Promise<void>;

@@ -133,7 +133,6 @@ const REPORTED_FOR_MS = 60_000;
 const TOO_LONG_MS = 10_000;
 const AGAIN_FOR_MS = 120_000;
 
-/** Watches whether the event loop goes round. */
 interface EventLoopWatch {
   /** That it stood lately, for people; empty when it didn't. */
   conditions(): Condition[];

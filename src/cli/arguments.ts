@@ -97,13 +97,11 @@ export function pageOption(kind: IdKind | undefined, flag: "--before" | "--after
 interface WordParser<T> {
   (text: string): T;
   readonly words: readonly string[];
-  /** Whether several may stand there, with commas between them. */
-  readonly isList: boolean;
 }
 
-/** Whether what commander calls for a value says which words are meant. */
-export function isWordParser(parser: unknown): parser is WordParser<unknown> {
-  return typeof parser === "function" && "words" in parser;
+/** The words that are meant where commander calls this for a value; none where it does not say. */
+export function wordsFor(parser: unknown): readonly string[] {
+  return typeof parser === "function" && "words" in parser ? (parser as WordParser<unknown>).words : [];
 }
 
 /** Parses a list such as `parked,failed`, each of `allowed`, for commander. */
@@ -114,7 +112,7 @@ export function wordsOf<T extends string>(allowed: readonly T[]): WordParser<rea
       if (found !== undefined) return found;
       throw new InvalidArgumentError(`"${part.trim()}" is none of ${allowed.join(", ")}.`);
     });
-  return Object.assign(parse, { words: allowed, isList: true });
+  return Object.assign(parse, { words: allowed });
 }
 
 /** Parses one word of `allowed`, for commander. */
@@ -124,12 +122,12 @@ export function oneOf<T extends string>(allowed: readonly T[]): WordParser<T> {
     if (found !== undefined) return found;
     throw new InvalidArgumentError(`Expected ${allowed.join(" or ")}.`);
   };
-  return Object.assign(parse, { words: allowed, isList: false });
+  return Object.assign(parse, { words: allowed });
 }
 
 /** Takes any text, of which these words are one kind, for commander. */
 export function textOr(words: readonly string[]): WordParser<string> {
-  return Object.assign((text: string) => text, { words, isList: false });
+  return Object.assign((text: string) => text, { words });
 }
 
 /** Parses order states. */

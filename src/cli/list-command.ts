@@ -16,7 +16,6 @@ import type { OpenSite } from "./open.ts";
 import { printList } from "./output/list.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
 
-/** What is particular to the command of a list. */
 interface Particulars<Row, F extends Filters> {
   /** Command lines that show its use. */
   readonly examples: readonly string[];

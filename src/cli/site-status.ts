@@ -171,7 +171,6 @@ function linesOf(each: Attention, session: Session, width: number | undefined): 
   ];
 }
 
-/** Who sees to it and how. */
 function notesOf({ hint, command, who }: Attention, session: Session, width: number | undefined): string[] {
   // A daemon of an earlier release does not say who.
   const note = [...(who ? [`Seen to by ${WHO[who]}.`] : []), ...(hint === null ? [] : [hint])];

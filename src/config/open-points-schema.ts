@@ -35,7 +35,6 @@ export const unpagedSchema = z
     "Lists that come whole and take neither page nor perPage, such as [externalProcedures, externalContainers]; the others are asked by pages until the service refuses that.",
   );
 
-/** What the service has at each path. */
 const HELD: Readonly<Record<PathName, string>> = {
   subjects: "The subjects",
   procedureRequests: "The procedure requests of the request surface",

@@ -39,7 +39,6 @@ function clearTextFindings(value: unknown, isFromEnvironment: (path: Path) => bo
     .map(({ path }) => ({ path, message }));
 }
 
-/** Where the places stand that alerts are sent to. */
 function alertPlacesOf(value: unknown): Path[] {
   const places = valueAt(value, ["alerts", "to"]);
   return Array.isArray(places) ? places.map((_, index) => ["alerts", "to", index]) : [];

@@ -201,7 +201,6 @@ export function connectorsOf(value: unknown): { readonly connector: unknown; rea
   return connectors.map((connector: unknown, index) => ({ connector, path: ["connectors", index] }));
 }
 
-/** The keys of a section of the file. */
 function keysOf(section: unknown): string[] {
   return typeof section === "object" && section !== null ? Object.keys(section) : [];
 }

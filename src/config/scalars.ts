@@ -2,7 +2,6 @@ import { z } from "zod";
 import { formatDuration, parseDuration } from "../core/duration.ts";
 import { Secret } from "./secret.ts";
 
-/** Limits of a duration, written as durations. */
 interface DurationLimits {
   readonly min?: string;
   readonly max?: string;

@@ -4,7 +4,6 @@ import type { Config, ConnectorConfig } from "./config.ts";
 import { toFacilities } from "./facility-schema.ts";
 import { writtenKey } from "./scalars.ts";
 
-/** How a file that was changed differs from what a daemon works by. */
 interface FileChanges {
   /** Settings that a daemon takes over while it runs. */
   readonly live: readonly string[];

@@ -234,7 +234,6 @@ async function choose<Row, Found extends Row, F extends Filters>(
   );
 }
 
-/** All that the filter of a list finds, in the order of receipt. */
 async function findListed<Row, F extends Filters>(
   list: List<Row, F>,
   filter: URLSearchParams,

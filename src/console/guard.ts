@@ -10,7 +10,6 @@ import { isEqual, type Session, Sessions } from "./session.ts";
 /** Why a request is turned away. */
 export type Refusal = "host" | "cross-site" | "token" | "too many";
 
-/** A request as the guard sees it. */
 interface GuardedRequest {
   readonly method: string;
   /** Path without query. */

@@ -44,7 +44,6 @@ export interface ListPage<Row, F extends Filters> {
 
 type TableOptions<Row> = Partial<Parameters<typeof listTable<Row>>[3]> & { readonly rows?: readonly Row[] };
 
-/** What is particular to the page of a list. */
 interface Particulars<Row, F extends Filters> {
   /** The page's heading; as the menu names it unless given. */
   readonly heading?: string;

@@ -100,7 +100,6 @@ function buttonOf(command: HintCommand): Pressed | undefined {
 /** The record of the page, known or not yet; ORDER is another one. */
 const IS_ID = /^(ID|[a-z][1-9]\d*)$/;
 
-/** The number at the service of what a command links an order to. */
 function linkedNumber({ options }: HintCommand): string | undefined {
   return options.find(([name, value]) => name.endsWith("-id") && /^\d+$/.test(value ?? ""))?.[1];
 }

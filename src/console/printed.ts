@@ -17,21 +17,12 @@ a { color: inherit; text-decoration: none; }
 @page { size: A4; margin: 15mm; }
 @media print { body { font-size: 10pt; margin: 0; padding: 0; max-width: none; } }`;
 
-/** What stands above and below the content of a page of its own, which needs no other file. */
-export function printedFrame(title: string): { readonly head: string; readonly foot: string } {
+/** A page of its own, to print, to keep or to send, which needs no other file. */
+export function printed(title: string, body: Content): string {
   const head = html`<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Cryobridge</title>`;
-  return {
-    head: `<!doctype html>\n${head}\n<style>${STYLE}\n</style>\n</head>\n<body>\n`,
-    foot: "\n</body>\n</html>\n",
-  };
-}
-
-/** A page of its own, to print, to keep or to send. */
-export function printed(title: string, body: Content): string {
-  const { head, foot } = printedFrame(title);
-  return `${head}${html`${body}`}${foot}`;
+  return `<!doctype html>\n${head}\n<style>${STYLE}\n</style>\n</head>\n<body>\n${html`${body}`}\n</body>\n</html>\n`;
 }

@@ -169,7 +169,6 @@ function silentIn({ workers }: Facts): string[] {
   );
 }
 
-/** How many work, and what is wrong with others. */
 function daemonWords(facts: Facts, wrong?: string): string {
   const working = countWorking(facts);
   const words = working === 0 ? "none works" : working === 1 ? "1 works" : `${working} work`;

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import { type Activity, findLastMessages, joinActivity, readActivity } from "../ledger/operator/activity.ts";
+import { type Activity, findLastMessages, readActivity } from "../ledger/operator/activity.ts";
 import type { ConnectorView } from "../operator/connector-columns.ts";
 import { connectorNames, type Place, type SiteSettings } from "../operator/place.ts";
 import { ask, once } from "./ask.ts";
@@ -16,9 +16,9 @@ export interface Traffic {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** A day of a busy site is some hundred thousand rows, which no page has to count anew. */
-const DAY_LASTS_MS = MINUTE_MS;
+const LASTS_MS = 15_000;
 
-/** Gives what reads the traffic: the last hour and the hour of the clock each time, those of the day before it once a minute. */
+/** Gives what reads the traffic; what came and went within the last hour and day is counted anew every 15 s. */
 export function watchTraffic(
   deps: Pick<ConsoleDeps, "logger" | "clock">,
   { pool, config }: Pick<Place, "pool"> & { readonly config: Pick<SiteSettings, "connectors"> },
@@ -27,28 +27,16 @@ export function watchTraffic(
   const WARNING = "what came and went could not be read";
   // A question goes on after its deadline, and must not be asked again beside itself.
   const readHour = once(() => readActivity(pool, spanOf(clock, 60, MINUTE_MS)));
-  const readPast = once(() => readActivity(pool, spanBefore(clock, 23, HOUR_MS)));
-  const readPresent = once(() => readActivity(pool, spanOf(clock, 1, HOUR_MS)));
+  const readDay = once(() => readActivity(pool, spanOf(clock, 24, HOUR_MS)));
   const readLastMessages = once(() => findLastMessages(pool, connectorNames(config)));
-  let past:
-    | {
-        readonly readAt: number;
-        readonly hour: number;
-        readonly activity: Promise<Activity | undefined>;
-      }
-    | undefined;
+  const readBoth = () => Promise.all([ask(deps, readHour, WARNING), ask(deps, readDay, WARNING)]);
+  let kept: { readonly readAt: number; readonly both: ReturnType<typeof readBoth> } | undefined;
   return async () => {
-    const ofClock = Math.floor(clock.now() / HOUR_MS);
-    if (past?.hour !== ofClock || clock.monotonic() - past.readAt >= DAY_LASTS_MS)
-      past = { readAt: clock.monotonic(), hour: ofClock, activity: ask(deps, readPast, WARNING) };
-    const [hour, before, present, lastMessages] = await Promise.all([
-      ask(deps, readHour, WARNING),
-      past.activity,
-      ask(deps, readPresent, WARNING),
-      ask(deps, readLastMessages, WARNING),
-    ]);
-    if (before === undefined) past = undefined;
-    return { hour, day: before && present && joinActivity(before, present), lastMessages };
+    if (kept === undefined || clock.monotonic() - kept.readAt >= LASTS_MS)
+      kept = { readAt: clock.monotonic(), both: readBoth() };
+    const [[hour, day], lastMessages] = await Promise.all([kept.both, ask(deps, readLastMessages, WARNING)]);
+    if (!hour || !day) kept = undefined;
+    return { hour, day, lastMessages };
   };
 }
 
@@ -56,12 +44,6 @@ export function watchTraffic(
 function spanOf(clock: Clock, slots: number, slotMs: number) {
   const end = (Math.floor(clock.now() / slotMs) + 1) * slotMs;
   return { from: new Date(end - slots * slotMs), slots, slotMs };
-}
-
-/** The whole spans before the one that is under way. */
-function spanBefore(clock: Clock, slots: number, slotMs: number) {
-  const until = Math.floor(clock.now() / slotMs) * slotMs;
-  return { from: new Date(until - slots * slotMs), until: new Date(until), slots, slotMs };
 }
 
 const NOTHING = { received: 0, refused: 0, sent: 0 };

@@ -1,4 +1,3 @@
-/** Bounds of one group. */
 interface GroupLimits {
   /** Items of one commit at most. */
   readonly items: number;

@@ -145,7 +145,7 @@ select ${REFILL}
 
 /** A creation in the future was dated by a clock that is wrong. $1 facility, $2 surface. Index: refills_newest. */
 const NEWEST_REFILL = `
-select r.procedure_id as "procedureId", r.created_time as "createdTime"
+select r.created_time as "createdTime"
   from refills r
  where r.facility_id = $1
    and r.surface = $2
@@ -300,13 +300,12 @@ export function listOpenRefills(
   return run<LedgerRefill>(pool, OPEN_REFILLS, [facilityId, surface, seenIds, limit]);
 }
 
-/** The refill that was created last, as far as the ledger knows when each was. */
+/** When the newest refill was created, as far as the ledger knows when each was. */
 export async function findNewestRefill(
   pool: pg.Pool,
   { facilityId, surface }: RefillFacility,
-): Promise<{ readonly procedureId: number; readonly createdTime: Date } | undefined> {
-  type Row = { readonly procedureId: number; readonly createdTime: Date };
-  return (await run<Row>(pool, NEWEST_REFILL, [facilityId, surface]))[0];
+): Promise<Date | undefined> {
+  return (await run<{ createdTime: Date }>(pool, NEWEST_REFILL, [facilityId, surface]))[0]?.createdTime;
 }
 
 /** Keeps what became of a facility's refills; what another process has recorded meanwhile stays for the next reading. */

@@ -1,5 +1,5 @@
 import type { Column } from "./column.ts";
-import type { Difference, Finding, InventoryCounts } from "./inventory.ts";
+import type { Difference, InventoryCounts } from "./inventory.ts";
 import { counted } from "./text.ts";
 
 /** A label of which the lab's list and the service's say different things. */
@@ -11,14 +11,6 @@ export const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
   { key: "labSays", title: "the lab says", isFlexible: true },
   { key: "serviceSays", title: "the service says", isFlexible: true },
 ];
-
-/** What each finding means, as a heading. */
-export const FINDING_WORDS: Readonly<Record<Finding, string>> = {
-  missing: "Missing: in the list, not in storage at the service",
-  elsewhere: "Elsewhere: in both, at different places",
-  duplicate: "Duplicate: twice in the list, or twice at the service",
-  extra: "Extra: in storage at the service, not in the list",
-};
 
 /** `2 missing, 0 elsewhere, 1 duplicate, 4 extra`. */
 export function findingCounts({ missing, elsewhere, duplicate, extra }: InventoryCounts): string {

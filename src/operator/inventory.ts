@@ -56,7 +56,6 @@ export interface InventoryCounts extends Readonly<Record<Finding, number>> {
   readonly isStorageShown: boolean;
 }
 
-/** A container, as it counts here. */
 interface Judged extends ListedContainer {
   readonly isHere: boolean;
   readonly isStored: boolean;

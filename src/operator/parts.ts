@@ -64,14 +64,6 @@ interface Table {
   readonly more?: { readonly words: string; readonly after: string } | undefined;
   /** What people do about its rows. */
   readonly notes?: readonly string[];
-  /** Rows of which a terminal shows those with the same text as one line, with their ids. */
-  readonly groups?: Groups<never>;
-}
-
-interface Groups<Row> {
-  readonly by: (row: Row) => string;
-  /** Rows for programs, and lines for people, at most. */
-  readonly limit: number;
 }
 
 /** A text that may name a patient. */
@@ -126,7 +118,6 @@ export function tablePart<Row>(
     key = name,
     columns,
     rows,
-    groups,
     ...table
   }: Pick<Table, "more" | "notes"> & {
     readonly key?: string;
@@ -134,15 +125,13 @@ export function tablePart<Row>(
     readonly columns: readonly Column<Row>[];
     readonly rows: readonly Row[];
     readonly nothing?: string;
-    readonly groups?: Groups<Row>;
   },
   viewer: Viewer,
 ): Part {
   return {
     ...{ kind: "table", name, nothing: undefined, ...table },
-    json: { [key]: rows.slice(0, groups?.limit).map((row) => recordJson(columns, row, viewer)) },
+    json: { [key]: rows.map((row) => recordJson(columns, row, viewer)) },
     columns: columns as readonly Column<never>[],
     rows: rows as readonly never[],
-    ...(groups && { groups: groups as Groups<never> }),
   };
 }

@@ -37,17 +37,11 @@ export interface Surroundings extends SiteStanding {
   readonly laneHolder?: LaneHolder | undefined;
 }
 
-/** Why an order waits. */
 interface Why {
   /** In a few words, for a line of a list: equal for orders that wait for the same, and so without times. */
   readonly brief: string;
   /** In sentences, with what a person can do about it. */
   readonly full: string;
-}
-
-/** Of an order, with what it has in common with others that wait for the same: no id is in that. */
-interface OwnWhy extends Why {
-  readonly alike: string;
 }
 
 /** What keeps an order from going on that has nothing to do with the order itself, the first of what there is. */
@@ -101,19 +95,18 @@ const CALLS_OF_AN_ORDER = 4;
  * The one answer to why an order waits, of which pages, lists, the queue, the command line and JSON have their words; undefined when it
  * has reached its end.
  */
-export function whyWaiting(order: LedgerOrder, around: Surroundings): OwnWhy | undefined {
+export function whyWaiting(order: LedgerOrder, around: Surroundings): Why | undefined {
   const { state, failure } = order;
   if (isTerminal(state)) return undefined;
   if (state === "parked")
-    return { brief: inBrief(failure) || "waits for a person", alike: "", full: whyParked(order, around) };
+    return { brief: inBrief(failure) || "waits for a person", full: whyParked(order, around) };
   const held = whyHeld(order, around);
-  if (held) return { brief: inBrief(failure, held.brief), alike: held.brief, full: held.full };
+  if (held) return { brief: inBrief(failure, held.brief), full: held.full };
   const obstacle = obstacleOf(order, around);
   const noCalls = obstacle ?? whyNoCalls(around);
   const step = stepOf(order, around, noCalls !== undefined);
   return {
     brief: inBrief(failure, step.brief, noCalls?.brief) || (WAITS_FOR[state] ?? ""),
-    alike: inBrief(undefined, step.alike ?? step.brief, noCalls?.brief),
     full: obstacle?.full ?? [step.full, noCalls?.full].filter((each) => each !== undefined).join(" "),
   };
 }
@@ -121,8 +114,6 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): OwnWhy | u
 /** Of how an order stands, its own part: nothing where no call leaves and that says it all; few words only where they say more than the state. */
 interface Own {
   readonly brief?: string | undefined;
-  /** The same without the id of what it waits for. */
-  readonly alike?: string;
   readonly full?: string;
 }
 
@@ -195,24 +186,21 @@ function whyReceived(order: LedgerOrder, around: Surroundings, areCallsKept: boo
 }
 
 function whyBehind({ orderId, state, isLater }: LaneHolder): Own {
-  const words = {
-    brief: `waits for ${orderId} of the same subject`,
-    alike: state === "parked" ? "waits for a parked one" : "waits for one of the same subject",
-  };
+  const brief = `waits for ${orderId} of the same subject`;
   if (state === "parked") {
     return {
-      ...words,
+      brief,
       full: `Order ${orderId} of the same subject came first and waits for a person, and lanes.parkedBlocks is set.`,
     };
   }
   if (isLater) {
     return {
-      ...words,
+      brief,
       full: `Order ${orderId} of the same subject, which came later, was taken while this one could not go on, and is not submitted yet (\`cryobridge orders show ${orderId}\` says why); this one is sent after it.`,
     };
   }
   return {
-    ...words,
+    brief,
     full: `Order ${orderId} of the same subject (${state}) came first and has to be submitted before it.`,
   };
 }
@@ -252,7 +240,6 @@ function whyPutOff(order: LedgerOrder, { mover, nowMs }: Surroundings): Own {
     const moves = operation === "STORE" ? "stores" : "retrieves";
     return {
       brief: `waits for ${orderId}, which ${moves} its container`,
-      alike: `waits for one which ${moves} its container`,
       full: `Order ${orderId}, which came first and is ${state.replace("_", " ")}, still ${moves} its container ${label}; it goes on as soon as that one has ended, and is tried again ${next}.`,
     };
   }

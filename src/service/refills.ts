@@ -36,8 +36,6 @@ export interface RefillSearch {
   readonly isWhole: boolean;
   /** ISO 8601. */
   readonly since: string;
-  /** A refill that must be in the list: where it is missing, a filter left out too much, and a wider question is asked. */
-  readonly expectId?: number | undefined;
   /** What the last reading found out. */
   readonly hints: RefillHints;
 }
@@ -50,19 +48,16 @@ export interface RefillHints {
   readonly isTooLong?: boolean | undefined;
 }
 
-/** What a reading found. */
 interface RefillReading {
   /** The status of an entry that shows none is `NO_STATUS`. */
   readonly refills: readonly Refill[];
   readonly pages: number;
-  /** The refill that was expected is not in the whole list either. */
-  readonly isExpectedGone: boolean;
   readonly hints: RefillHints;
 }
 
 /**
  * The refills of a facility by the list of its surface. Every filter is a hint and checked again: entries of another
- * type or facility are passed over, and a filter that leaves out what is expected is left out next. A list that is too
+ * type or facility are passed over, and a type of which nothing is listed is left out next. A list that is too
  * long, because the service ignores the type, for example, is read by time alone.
  * @throws Failure those of `walkPages`; SERVICE_LIST_TOO_LONG only when what was created lately is too long as well.
  */
@@ -71,12 +66,11 @@ export async function readRefills(
   search: RefillSearch,
   signal: AbortSignal,
 ): Promise<RefillReading> {
-  const { facilityId, surface, expectId, hints } = search;
+  const { facilityId, surface, hints } = search;
   const { words } = context.settings;
   const found = new Map<number, ReadRefill>();
   const questions = questionsOf(search, words);
   let isTooLong = hints.isTooLong === true && !search.isWhole;
-  let isWholeRead = false;
   let pages = 0;
   for (let question = questions.shift(); question; question = questions.shift()) {
     const isAsked = question.type !== undefined;
@@ -91,7 +85,6 @@ export async function readRefills(
         const refills = page.flatMap((raw) => parseRefill(raw, words, { isAsked }) ?? []);
         for (const refill of refills) if (!isElsewhere(refill, facilityId)) found.set(refill.id, refill);
       }
-      isWholeRead = !isAsked && question.createdAt_from === undefined;
     } catch (error) {
       const failure = asFailure(error);
       if (failure.code !== "SERVICE_LIST_TOO_LONG" || question.createdAt_from !== undefined) throw failure;
@@ -100,13 +93,12 @@ export async function readRefills(
       questions.splice(0, questions.length, { facilityId, createdAt_from: search.since });
       continue;
     }
-    if (expectId === undefined ? found.size > 0 : found.has(expectId)) break;
+    if (found.size > 0) break;
   }
   const all = [...found.values()];
   return {
     refills: all.map(withoutExtras),
     pages,
-    isExpectedGone: expectId !== undefined && !found.has(expectId) && isWholeRead,
     hints: {
       typeWord: all.find(({ typeWord }) => typeWord !== undefined)?.typeWord ?? hints.typeWord,
       isTooLong,
@@ -116,16 +108,14 @@ export async function readRefills(
 
 /** What to ask, the narrowest question first. */
 function questionsOf(
-  { facilityId, surface, isWhole, since, expectId, hints }: RefillSearch,
+  { facilityId, surface, isWhole, since, hints }: RefillSearch,
   words: ServiceWords,
 ): Query[] {
   const own = [...words.type].flatMap(([theirs, ours]) => (ours === "REFILL" ? [theirs] : []));
   const types = hints.typeWord === undefined ? [...TYPE_WORDS[surface], ...own] : [hints.typeWord];
-  const whole: Query[] = [...types.map((type) => ({ facilityId, type })), { facilityId }];
-  if (isWhole) return whole;
-  const recent = types.map((type) => ({ facilityId, type, createdAt_from: since }));
-  if (hints.isTooLong) return [...recent, { facilityId, createdAt_from: since }];
-  return expectId === undefined ? recent : [...recent, ...whole];
+  if (isWhole) return [...types.map((type) => ({ facilityId, type })), { facilityId }];
+  const recent: Query[] = types.map((type) => ({ facilityId, type, createdAt_from: since }));
+  return hints.isTooLong ? [...recent, { facilityId, createdAt_from: since }] : recent;
 }
 
 /**

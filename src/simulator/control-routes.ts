@@ -12,10 +12,7 @@ import type { Tally } from "./tally.ts";
 const idSchema = z.coerce.number().int();
 const by = z.strictObject({ by: z.string().optional() });
 const failure = z.strictObject({ error: z.string().optional() });
-const tagging = z.strictObject({ containerId: z.int(), tag: z.string().trim().min(1).max(64) });
 const refill = z.strictObject({ storageId: z.int() });
-const transfer = z.strictObject({ containerIds: z.array(z.int()).min(1), storageId: z.int() });
-const registration = z.strictObject({ facilityId: z.int(), name: z.string().trim().min(1) });
 const webAppOrder = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("STORE"),
@@ -67,10 +64,6 @@ export function controlRoutes(
   route("POST", "requests/:id/reject", ({ id }) => control.rejectRequest(id()));
   route("POST", "requests/:id/cancel", ({ id }) => control.cancelRequest(id()));
   route("POST", "procedures/:id/accept", ({ id }) => control.acceptProcedure(id()));
-  route("POST", "procedures/:id/tag", ({ id, read }) => {
-    const { containerId, tag } = read(tagging);
-    control.associateTag(id(), containerId, tag);
-  });
   route("POST", "procedures/:id/start", ({ id, read }) => control.startProcedure(id(), read(by).by));
   route("POST", "procedures/:id/complete", ({ id }) => control.completeProcedure(id()));
   route("POST", "procedures/:id/fail", ({ id, read }) => control.failProcedure(id(), read(failure).error));
@@ -79,14 +72,6 @@ export function controlRoutes(
     control.createProcedure({ containers: [], containerIds: [], ...read(webAppOrder) }),
   );
   route("POST", "refills", ({ read }) => control.createRefill(read(refill).storageId));
-  route("POST", "transfers", ({ read }) => {
-    const { containerIds, storageId } = read(transfer);
-    return control.createTransfer(containerIds, storageId);
-  });
-  route("POST", "storage-registrations", ({ read }) => {
-    const { facilityId, name } = read(registration);
-    return control.createStorageRegistration(facilityId, name);
-  });
   route("POST", "subjects", ({ read }) => control.addSubject(read(subjectSchema)));
   route("POST", "containers", ({ read }) => control.addContainer(read(containerSchema)));
   route("POST", "advance", ({ read }) => control.advance(read(z.strictObject({ ms: z.number().min(0) })).ms));
@@ -94,7 +79,6 @@ export function controlRoutes(
   pageRoutes(app, guard);
 }
 
-/** What an act is asked with. */
 interface Ask {
   readonly query: URLSearchParams;
   readonly id: () => number;
@@ -174,12 +158,7 @@ function overview(control: Control, limit: number) {
       stored: containers.filter(({ slot }) => slot !== undefined).length,
     },
     facilities,
-    storages: storages.map(({ id, name, facilityId, isRegistered }) => ({
-      id,
-      name,
-      facilityId,
-      isRegistered,
-    })),
+    storages: storages.map(({ id, name, facilityId }) => ({ id, name, facilityId })),
     requests: newest(requests).map((row) => ({
       ...row,
       facility: facilityNameById.get(row.facilityId),
@@ -190,11 +169,6 @@ function overview(control: Control, limit: number) {
       facility: facilityNameById.get(row.facilityId),
       storage: storageNameById.get(row.storageId),
       labels: labelsOf(row.containerIds),
-      containers: row.containerIds.map((id) => ({
-        id,
-        name: containerById.get(id)?.name,
-        rfidTag: containerById.get(id)?.rfidTag,
-      })),
     })),
     stored: newest(containers.filter(({ slot }) => slot !== undefined)).map((row) => ({
       ...row,

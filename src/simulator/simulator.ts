@@ -130,7 +130,6 @@ function atPath(route: Route, paths: GivenPaths): Route[] {
   return path === undefined ? [] : [{ ...route, path: path.replace("{id}", ":id") }];
 }
 
-/** The request and the procedure that a row belongs to. */
 function orderIdsOf(
   kind: "request" | "procedure" | "container",
   id: number,

@@ -19,7 +19,6 @@ export interface Creation {
   readonly at: string;
 }
 
-/** What came for one order: the same type, facility, subject and labels or ids. */
 interface OrderTally {
   /** `STORE 12 S-001 V1,V2`: type, facility, subject code, labels or ids in order of the alphabet. */
   readonly key: string;
@@ -81,7 +80,6 @@ interface OpenOrder extends OrderTally {
   readonly calls: Record<string, number>;
 }
 
-/** Gives the ids of the request and the procedure that a row belongs to. */
 type FindOrderIds = (
   kind: "request" | "procedure" | "container",
   id: number,

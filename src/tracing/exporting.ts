@@ -5,7 +5,6 @@ import type { Logger } from "../core/logger.ts";
 /** Spans that wait to be sent, at most; those of some hundred orders. */
 export const MOST_WAITING = 4_096;
 
-/** Spans that were lost. */
 interface DroppedSpans {
   readonly spans: number;
   readonly since: Date;

@@ -6,7 +6,7 @@ import { framed } from "../connectors/mllp/with-listener.ts";
 import { eventually } from "../support/eventually.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
-import { hl7, SECRETS, withListen } from "./with-hl7.ts";
+import { ackText, hl7, SECRETS, withListen, withReceiver } from "./with-hl7.ts";
 import { hl7Text, PATIENT } from "./with-lab.ts";
 
 describe("hl7 show", () => {
@@ -141,6 +141,21 @@ describe("hl7 send and hl7 listen", () => {
       expect(JSON.parse(json.stdout).frames).toMatchObject([{ answers: [{ code: "CA" }, { code: "AE" }] }]);
       await eventually(() => printed().includes("message 3: OML^O33, answered CA, then AE\n"));
     });
+  });
+
+  it("sends the messages of a batch one by one, and says so", () => {
+    const messages = ["M-1", "M-2"].map((id) => hl7Text().replace("MSG0001", id));
+    const batch = `BHS|^~\\&|LIMS|NORTH|CRYO|BANK|||||B-1\r${messages.join("")}BTS|2\r`;
+    return withReceiver(
+      (socket, frame) => socket.write(framed(ackText("AA", frame.split("|")[9] ?? ""))),
+      async (to, frames) => {
+        const { status, stdout, stderr } = await hl7({ "b.hl7": batch }, "send", "@b.hl7", "--to", to);
+        expect(status).toBe(0);
+        expect(stdout).toContain("2 accepted, 0 refused, 0 without an answer\n");
+        expect(stderr).toMatch(/b\.hl7 is a batch: its 2 messages are sent one by one/);
+        expect(frames).toEqual(messages);
+      },
+    );
   });
 
   it("don't wait where a message wants no answer", async () => {

@@ -51,19 +51,24 @@ describe("what went through a connector", () => {
 
 it("the counts of the day are never behind those of the last hour", () =>
   withLab(async ({ pool, take }) => {
-    // Not a moment passes, and the hours before this one are read once.
-    const clock: Clock = { ...systemClock, monotonic: () => 0 };
+    let passedMs = 0;
+    const clock: Clock = { ...systemClock, monotonic: () => passedMs };
     const readTraffic = watchTraffic(
       { logger: silent, clock },
       { pool, config: { connectors: [{ name: "bench" }] as never } },
     );
-    for (const number of [1, 2]) {
+    for (const [number, counted, ms] of [
+      [1, 1, 14_000],
+      [2, 1, 1_000],
+      [3, 3, 0],
+    ] as const) {
       await take("bench", [csvMessage(number)]);
       const { hour, day } = await readTraffic();
       const sums = [hour, day].map((each) => each?.received.reduce((all, one) => all + one, 0));
-      expect(sums).toEqual([number, number]);
+      expect(sums).toEqual([counted, counted]);
       expect(day?.received).toHaveLength(24);
       expect(day?.byConnector.get("bench")).toEqual(hour?.byConnector.get("bench"));
+      passedMs += ms;
     }
   }));
 

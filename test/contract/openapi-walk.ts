@@ -133,17 +133,10 @@ export async function walk(simulator: Simulator): Promise<Step[]> {
   await ask("GET", `${requests}/${UNKNOWN_ID}`);
   await ask("GET", `/api/procedures/${UNKNOWN_ID}`);
 
-  const [, otherTank] = control.storages().filter(({ facilityId }) => facilityId === 12);
-  const others = [
-    control.createTransfer([containerId], otherTank?.id ?? 0),
-    control.createStorageRegistration(12, "North Tank 3"),
-    control.createRefill(stored.storageId),
-  ];
-  for (const { id } of others) {
-    control.startProcedure(id);
-    control.completeProcedure(id);
-    await ask("GET", `/api/procedures/${id}`);
-  }
+  const refill = control.createRefill(stored.storageId);
+  control.startProcedure(refill.id);
+  control.completeProcedure(refill.id);
+  await ask("GET", `/api/procedures/${refill.id}`);
   await ask("GET", "/api/procedures");
   await ask("GET", "/api/storage");
 
@@ -158,14 +151,13 @@ export async function walk(simulator: Simulator): Promise<Step[]> {
     ],
   };
   const externalId = await idOf(ask("POST", outside, { body: externalStore }));
-  const [first = 0, second = 0] = control.findProcedure(externalId)?.containerIds ?? [];
+  const [first = 0] = control.findProcedure(externalId)?.containerIds ?? [];
   const lookOutside = async () => {
     await ask("GET", `${outside}/${externalId}`);
     await ask("GET", `${outside}?facilityId=12&type=STORE`);
   };
   await lookOutside();
-  control.associateTag(externalId, first, "E200-1");
-  control.associateTag(externalId, second, "E200-2");
+  control.acceptProcedure(externalId);
   await lookOutside();
   control.startProcedure(externalId);
   await lookOutside();
@@ -174,8 +166,7 @@ export async function walk(simulator: Simulator): Promise<Step[]> {
   await ask("GET", `${EXTERNAL}/sample-containers?subjectCode=S-001`);
   await ask("GET", `${EXTERNAL}/sample-containers?page=2`, wrong);
   await ask("GET", `${outside}?type=REFILL`);
-  await ask("GET", `${outside}/${others[2]?.id}`);
-  await ask("GET", `${outside}/${others[0]?.id}`);
+  await ask("GET", `${outside}/${refill.id}`);
   await ask("GET", `${outside}/${UNKNOWN_ID}`);
   await ask("GET", outside, { ...wrong, token: "nonsense" });
   await ask("POST", outside, { body: { ...retrieval, sampleContainerIds: [first] } });

@@ -101,45 +101,17 @@ describe("a list that is filtered too much", () => {
       const first = await read(client);
       expect([first.refills.map(({ id }) => id), first.hints]).toEqual([[1], LEARNED]);
       stub.seen.length = 0;
-      await read(client, { expectId: 1, hints: LEARNED });
+      await read(client, { hints: LEARNED });
       expect(stub.seen.length).toBeGreaterThan(0);
       expect(stub.seen.every(({ url }) => url.includes("type=Refill"))).toBe(true);
     }));
 
-  test("by time is read whole when what is expected is not in it", () =>
-    withStub(async (stub, client) => {
-      stub.rows.procedures = procedures();
-      // The stub compares by number, so that no text is ever from that time on.
-      const reading = await read(client, { ...recently, expectId: 1, hints: LEARNED });
-      expect(stub.seen[0]?.url).toContain("createdAt_from");
-      expect(reading.refills.map(({ id }) => id)).toEqual([1]);
-    }));
-
-  test("by time is not read whole when nothing is expected", () =>
+  test("by time is read by time alone", () =>
     withStub(async (stub, client) => {
       stub.rows.procedures = procedures();
       await read(client, recently);
       expect(stub.seen.length).toBeGreaterThan(0);
       expect(stub.seen.every(({ url }) => url.includes("createdAt_from"))).toBe(true);
-    }));
-
-  test("takes nothing for gone that a list too long to be read whole doesn't show by time", () =>
-    withStub(async (stub, client) => {
-      stub.rows.procedures = procedures();
-      const reading = await read(client, {
-        ...recently,
-        expectId: 99,
-        hints: { ...LEARNED, isTooLong: true },
-      });
-      expect([reading.isExpectedGone, reading.hints.isTooLong]).toEqual([false, true]);
-      expect(stub.seen.every(({ url }) => url.includes("createdAt_from"))).toBe(true);
-    }));
-
-  test("says when what is expected is nowhere any more", () =>
-    withStub(async (stub, client) => {
-      stub.rows.procedures = procedures();
-      const { isExpectedGone, refills } = await read(client, { ...recently, expectId: 99, hints: LEARNED });
-      expect([isExpectedGone, refills.length]).toEqual([true, 1]);
     }));
 });
 

@@ -23,7 +23,7 @@ async function withStored({ post, simulator }: Bench) {
   const created = await post(`${BASE}/procedures`, STORE);
   const procedureId: number = created.json.id;
   const [container] = created.json.sampleContainers;
-  simulator.control.associateTag(procedureId, container.id, "E200-1");
+  simulator.control.acceptProcedure(procedureId);
   simulator.control.startProcedure(procedureId);
   simulator.control.completeProcedure(procedureId);
   const storageId = simulator.control.findProcedure(procedureId)?.storageId ?? 0;

@@ -19,91 +19,31 @@ const runToEnd = ({ simulator: { control } }: Bench, id: number) => {
   control.completeProcedure(id);
 };
 
-test("a STORE of the external surface stays PENDING until each container has an RFID tag", () =>
+test("what the external surface orders stays PENDING until staff accept it", () =>
   withSimulator({}, async (bench) => {
     const { control } = bench.simulator;
     control.addSubject(SUBJECT);
-    const { id, sampleContainers } = (await bench.post(`${BASE}/procedures`, EXTERNAL_STORE)).json;
+    const { id } = (await bench.post(`${BASE}/procedures`, EXTERNAL_STORE)).json;
     expect(() => control.startProcedure(id)).toThrow("PENDING");
-    control.associateTag(id, sampleContainers[0].id, "E200-1");
-    expect(await statusOf(bench, id)).toBe("PENDING");
-    expect(() => control.associateTag(id, sampleContainers[1].id, "E200-1")).toThrow("belongs to container");
-    control.associateTag(id, sampleContainers[1].id, "E200-2");
-    expect(await statusOf(bench, id)).toBe("CREATED");
-    runToEnd(bench, id);
-    expect(control.containers().map(({ rfidTag }) => rfidTag)).toEqual(["E200-1", "E200-2"]);
-  }));
-
-test("a RETRIEVAL of the external surface stays PENDING until it is accepted, and takes no tags", () =>
-  withSimulator({}, async (bench) => {
-    const { control } = bench.simulator;
-    control.addSubject(SUBJECT);
-    const { id: containerId } = control.addContainer({ facilityId: 12, subjectCode: "S-001", name: "V1" });
-    const body = {
-      type: "RETRIEVAL",
-      facilityId: 12,
-      subjectCode: "S-001",
-      sampleContainerIds: [containerId],
-    };
-    const { id } = (await bench.post(`${BASE}/procedures`, body)).json;
-    expect(() => control.associateTag(id, containerId, "E200-1")).toThrow("accept a retrieval");
     control.acceptProcedure(id);
     expect(await statusOf(bench, id)).toBe("CREATED");
     runToEnd(bench, id);
+    const sampleContainerIds = control.containers().map((container) => container.id);
+    const body = { type: "RETRIEVAL", facilityId: 12, subjectCode: "S-001", sampleContainerIds };
+    const { id: retrieval } = (await bench.post(`${BASE}/procedures`, body)).json;
+    expect(await statusOf(bench, retrieval)).toBe("PENDING");
+    control.acceptProcedure(retrieval);
+    runToEnd(bench, retrieval);
     expect((await bench.ask(`${BASE}/sample-containers?subjectCode=S-001`)).json).toEqual([]);
   }));
 
-test("automatic staff associate tags as well as accept", () =>
+test("automatic staff accept what the external surface orders", () =>
   withSimulator({ staff: { auto: true, reviewAfterMs: 1_000 } }, async (bench) => {
     const { control } = bench.simulator;
     control.addSubject(SUBJECT);
     const { id } = (await bench.post(`${BASE}/procedures`, EXTERNAL_STORE)).json;
     control.advance(1_000);
     expect(await statusOf(bench, id)).toBe("CREATED");
-    expect(control.containers().every(({ rfidTag }) => rfidTag !== undefined)).toBe(true);
-  }));
-
-test("a transfer of the web app begins as CREATED and moves the container to another tank", () =>
-  withSimulator({}, async (bench) => {
-    const { control } = bench.simulator;
-    control.addSubject(SUBJECT);
-    const { id } = control.addContainer({ facilityId: 12, subjectCode: "S-001", name: "V1" });
-    const [from, to] = control.storages();
-    const procedure = control.createTransfer([id], to?.id ?? 0);
-    expect((await bench.ask(`/api/procedures/${procedure.id}`)).json).toMatchObject({
-      type: "transfer",
-      status: "CREATED",
-      storageId: to?.id,
-      sampleContainerIds: [id],
-      requestId: null,
-    });
-    runToEnd(bench, procedure.id);
-    const location = (await bench.ask(`/api/sample-containers/${id}/location`)).json;
-    expect(location).toMatchObject({ storageId: to?.id, storageName: "North Tank 2" });
-    expect((await bench.ask(`/api/storage/${from?.id}/inventory`)).json).toMatchObject({ count: 0 });
-  }));
-
-test("a storage solution is listed once the procedure that registers it is completed", () =>
-  withSimulator({}, async (bench) => {
-    const { control } = bench.simulator;
-    const tanks = async () => (await bench.ask("/api/storage?facilityId=12")).json.length;
-    const procedure = control.createStorageRegistration(12, "North Tank 3");
-    expect((await bench.ask(`/api/procedures/${procedure.id}`)).json).toMatchObject({
-      type: "register storage",
-      status: "CREATED",
-    });
-    expect(await tanks()).toBe(2);
-    runToEnd(bench, procedure.id);
-    expect(await tanks()).toBe(3);
-  }));
-
-test("the external surface shows refills, but neither transfers nor registrations", () =>
-  withSimulator({}, async ({ ask, simulator: { control } }) => {
-    const refill = control.createRefill(control.storages()[0]?.id ?? 0);
-    const registration = control.createStorageRegistration(12, "North Tank 3");
-    expect((await ask(`${BASE}/procedures`)).json).toMatchObject([{ id: refill.id, type: "REFILL" }]);
-    expect((await ask(`${BASE}/procedures/${registration.id}`)).status).toBe(404);
-    expect((await ask("/api/procedures")).json).toHaveLength(2);
   }));
 
 test("a web-app user's own order needs no request and begins as CREATED", () =>
@@ -139,27 +79,20 @@ test("devices ask for refills of each tank in turn of their time, and run them",
     },
   ));
 
-test("a person plays tags, refills, transfers and registrations over HTTP", () =>
+test("a person plays staff and refills over HTTP", () =>
   withSimulator({}, async ({ ask, post, simulator: { control } }) => {
     control.addSubject(SUBJECT);
     const open = { token: null };
     const { id: stored } = control.addContainer({ facilityId: 12, subjectCode: "S-001", name: "V0" });
-    const [tank, other] = control.storages();
-    const { id, sampleContainers } = (await post(`${BASE}/procedures`, EXTERNAL_STORE)).json;
-    for (const { id: containerId } of sampleContainers) {
-      const tagged = { containerId, tag: `E200-${containerId}` };
-      expect((await post(`/simulator/procedures/${id}/tag`, tagged, open)).status).toBe(200);
-    }
+    const [tank] = control.storages();
+    const { id } = (await post(`${BASE}/procedures`, EXTERNAL_STORE)).json;
+    expect((await post(`/simulator/procedures/${id}/accept`, {}, open)).status).toBe(200);
     await post("/simulator/refills", { storageId: tank?.id }, open);
-    await post("/simulator/transfers", { containerIds: [stored], storageId: other?.id }, open);
-    await post("/simulator/storage-registrations", { facilityId: 12, name: "North Tank 3" }, open);
     const order = { type: "RETRIEVAL", facilityId: 12, subjectCode: "S-001", containerIds: [stored] };
     await post("/simulator/procedures", order, open);
     const { procedures } = (await ask("/simulator/state", open)).json;
     expect(procedures.map(({ type, status }: typeof STORE & { status: string }) => [type, status])).toEqual([
       ["RETRIEVAL", "CREATED"],
-      ["REGISTER_STORAGE", "CREATED"],
-      ["TRANSFER", "CREATED"],
       ["REFILL", "CREATED"],
       ["STORE", "CREATED"],
     ]);

@@ -15,7 +15,7 @@ import { beside, readContainers, readPlaces, readSubjects } from "./inventory/se
 
 /**
  * `cryobridge inventory FILE`. The console has no page of it: all of a lab's list would go through a browser, and the calls for a whole
- * facility out of the daemon's hands; who compares runs this beside the daemon, within its limits, and passes the page of `--html` on.
+ * facility out of the daemon's hands; who compares runs this beside the daemon, within its limits.
  */
 export function define(command: Command, cli: Cli): void {
   command
@@ -29,15 +29,14 @@ export function define(command: Command, cli: Cli): void {
     .option("--encoding <name>", "of the list, such as windows-1252", "auto")
     .option("--surface <surface>", "request or external (default: the facility's)", oneOf(SURFACES))
     .option("--csv", "one CSV text instead")
-    .option("--html", "a page to print instead, which needs no other file")
     .addHelpText(
       "after",
-      "\nExit status: 0 both say the same, 1 there are differences, 2 they could not be compared.\n\nExample:\n  cryobridge inventory list.csv --facility NORTH --only status=stored --html > inventory.html",
+      "\nExit status: 0 both say the same, 1 there are differences, 2 they could not be compared.\n\nExample:\n  cryobridge inventory list.csv --facility NORTH --only status=stored --csv > differences.csv",
     )
     .action(toAction(cli, compareInventory, EXIT.notCompared));
 }
 
-interface Options extends ListOptions, FormOptions {
+interface Options extends ListOptions, Pick<FormOptions, "csv"> {
   readonly facility: string;
   readonly surface?: Surface;
 }
@@ -76,6 +75,10 @@ async function compareInventory(
   );
   const { counts, differences } = inventory.compare();
   const notes = inventoryNotes(counts, { ...list, areSubjectsKnown });
-  printInventory(session, { differences, list, counts, facility: options.facility, notes }, options);
+  printInventory(
+    session,
+    { differences, list, counts, facility: options.facility, notes },
+    options.csv === true,
+  );
   return differences.length > 0 ? EXIT.differs : undefined;
 }

@@ -42,7 +42,6 @@ export function define(messages: Command, cli: Cli): void {
   defineAct(messages, cli, MESSAGES, MESSAGES.acts.discard, { argument });
 }
 
-/** What to do about one code of one connector. */
 function hintLine(waiting: WaitingCode): string {
   return `\n${waiting.connector}, ${whatFor(waiting)}:\n  ${clean(waiting.hint ?? "")}`;
 }

@@ -27,7 +27,7 @@ export function define(queue: Command, cli: Cli): void {
     .description(
       "How much work stands where, which orders wait and what for, and what the lab doesn't have yet.",
     )
-    .option("--limit <n>", "at most this many lines of each kind", wholeNumber(1, 10_000), 50)
+    .option("--limit <n>", "at most this many of each kind", wholeNumber(1, 10_000), 50)
     .addOption(watchOption())
     .addHelpText("after", "\nExample:\n  cryobridge queue list --limit 10")
     .action(toAction(cli, watched(list)));
@@ -60,8 +60,8 @@ export function define(queue: Command, cli: Cli): void {
   }
 }
 
-/** Rows that are read for people, who see equal ones as one. */
-const MOST_ROWS = 1_000;
+/** The tables that `--limit` cuts. */
+const CUT: readonly string[] = ["waitingOrders", "openDeliveries"];
 
 /** Status 4 when BullMQ's server can't be asked, after what the ledger says was shown. */
 async function list(
@@ -72,10 +72,12 @@ async function list(
   const { pool, config } = await site.open();
   const overview = await readQueueOverview(placeOf({ pool, config }, session), session, {
     askQueues: (work) => site.askQueues(work),
-    ...{ rows: session.isJson ? limit : Math.max(limit, MOST_ROWS), limit },
+    limit,
   });
-  const { failure } = overview;
+  const { failure, parts } = overview;
   printOverview(session, overview, failure && { error: failureJson(failure) });
+  if (parts.some((part) => part.kind === "table" && CUT.includes(part.name) && part.rows.length >= limit))
+    session.note(`At most ${limit} of each kind are shown: --limit shows more.`);
   if (!failure) return undefined;
   session.note(`\n${failure.message} (${failure.code})\n  ${failure.hint}`);
   return exitStatusOf(failure.code);
@@ -100,7 +102,6 @@ async function show(session: Session, word: string): Promise<undefined> {
   });
 }
 
-/** A result, as `results show` has it. */
 async function showResult(result: DeliveryDetails, site: OpenSite, session: Session): Promise<void> {
   const { heading, sections } = await readSections(RESULTS, site, result, session);
   printDetails(session, heading, sections);

@@ -8,7 +8,6 @@ import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { nameOf, whyWaiting } from "../../operator/why-waiting.ts";
 import type { Sample } from "./samples.ts";
 
-/** A file that came in through a connector. */
 interface FileView {
   readonly connector: string;
   readonly fileName: string;

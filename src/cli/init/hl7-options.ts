@@ -116,7 +116,6 @@ function placeIn({ name, field, component, subcomponent }: Part & { readonly nam
   return `${name}-${field}.${component}${subcomponent === undefined ? "" : `.${subcomponent}`}`;
 }
 
-/** All parts of a segment, of each repetition. */
 function partsOf({ name, raw }: Segment, delimiters: Delimiters): (Part & { readonly name: string })[] {
   const numbered = (text: string, between: string) =>
     text.split(between).map((part, n) => [part, n + 1] as const);

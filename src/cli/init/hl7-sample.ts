@@ -8,7 +8,6 @@ import type { Segment } from "../../formats/hl7/segment.ts";
 import type { ProfileDefinition, ValueDefinition } from "../../mapping/profile/schema.ts";
 import { counted } from "../../operator/text.ts";
 
-/** The messages of a lab's sample. */
 interface Hl7Sample {
   readonly messages: readonly Hl7Message[];
   /** For a profile: undefined where messages say it themselves, or are UTF-8. */

@@ -45,7 +45,6 @@ interface ListForm<Row> {
   readonly nextPage?: (last: Row) => string;
 }
 
-/** What is said at the end of a list. */
 interface ListEnd {
   /** Whether it was cut at its limit. */
   readonly hasMore?: boolean | undefined;

@@ -5,7 +5,6 @@ import { clean, HIDDEN, problemLines } from "../../operator/text.ts";
 import { describeStep, stepsOf } from "../../operator/timeline.ts";
 import { localTime, timeWithAge } from "../../operator/times.ts";
 import type { Session } from "../session.ts";
-import { groupedLines } from "./groups.ts";
 import { renderFields, renderTable } from "./table.ts";
 
 /** A part of what is known of one thing. */
@@ -95,11 +94,14 @@ function linesOf(part: Part, session: Session): string[] {
     case "fields":
       return renderFields(part.columns, part.row, session);
     case "table": {
-      const { columns, rows, nothing, more, notes = [], groups } = part;
+      const { columns, rows, nothing, more, notes = [] } = part;
       if (rows.length === 0) return nothing === undefined ? [] : [nothing];
       const inset = { ...session, width: part.title === undefined ? session.width : insetWidth(session) };
-      const lines = groups ? groupedLines(columns, rows, groups, inset) : renderTable(columns, rows, inset);
-      return [...lines, ...(more === undefined ? [] : [more.words]), ...notes.map(clean)];
+      return [
+        ...renderTable(columns, rows, inset),
+        ...(more === undefined ? [] : [more.words]),
+        ...notes.map(clean),
+      ];
     }
     case "entries":
       return part.entries.flatMap(entryLines);

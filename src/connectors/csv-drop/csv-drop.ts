@@ -58,7 +58,6 @@ function expectedDialect({ delimiter, encoding }: CsvDialect): FileDialect {
   };
 }
 
-/** How a file is read. */
 interface Settings {
   readonly reading: CsvReading;
   readonly limits: Limits;

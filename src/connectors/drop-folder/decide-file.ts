@@ -72,7 +72,6 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
   }
 }
 
-/** A file that was read. */
 interface ReadFile {
   readonly claim: Claim;
   /** Of its bytes, hex. */
@@ -190,7 +189,6 @@ function reportOf(result: FileReport["result"], { sha256, tally }: About): FileR
   return { result, sha256, counts, problems, waiting, moreProblems };
 }
 
-/** An open ordinary file, as it was when it was opened. */
 interface OpenedFile {
   readonly handle: FileHandle;
   readonly stat: BigIntStats;

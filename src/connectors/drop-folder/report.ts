@@ -8,7 +8,6 @@ const MOST_PROBLEMS = 10_000;
 
 const NO_COUNTS: Readonly<VerdictCounts> = { accepted: 0, duplicate: 0, refused: 0, ignored: 0, waiting: 0 };
 
-/** A report and the file that it is about. */
 interface ReportedFile {
   readonly claim: Claim;
   readonly connector: string;

@@ -41,7 +41,6 @@ export interface Candidate {
 /** How many names of a reason are looked at; a folder may hold very many of them. */
 const MOST_OF_A_REASON = 1_000;
 
-/** Names that one look at a folder passed over, by reason. */
 type PassedOver = ReadonlyMap<UntakenReason, readonly Buffer[]>;
 
 interface Entry {

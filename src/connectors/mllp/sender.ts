@@ -18,8 +18,6 @@ import {
 export interface MllpSendSettings extends DialSettings {
   /** How long an acknowledgement is waited for, ms. */
   readonly answerTimeoutMs: number;
-  /** Largest frame that is taken as an answer; 1 MB unless given. */
-  readonly maxAnswerBytes?: number | undefined;
 }
 
 /** What is called while a message is sent. */
@@ -43,8 +41,8 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 const HEAR_AFTER_HANG_UP_MS = 60_000;
 
 interface Waiting {
-  /** Takes a frame that came; false when it is not for who waits. */
-  readonly hear: (frame: Buffer, answer: Acknowledgment | undefined) => boolean;
+  /** Takes an answer that came; false when it is not for who waits. */
+  readonly hear: (answer: Acknowledgment) => boolean;
   readonly fail: (failure: Failure) => void;
 }
 
@@ -116,22 +114,6 @@ export class MllpSender {
   }
 
   /**
-   * Sends what stands in one frame, such as a batch, and shows each frame that comes back to `isLast` until it says so.
-   * Each may take as long as an acknowledgement may.
-   * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER, also when some frames came. RangeError for bytes that no frame
-   * can hold.
-   */
-  converse(content: Buffer, isLast: (frame: Buffer) => boolean): Promise<void> {
-    return this.#inTurn(() =>
-      this.#sendNow<void>(content, (resolve, goOn) => (frame) => {
-        if (isLast(frame)) resolve();
-        else goOn();
-        return true;
-      }),
-    );
-  }
-
-  /**
    * Ends our side of the connection once what is under way is done; the next message opens another one. Until the peer ends its
    * side, it is heard when it answers a message with an error that it had acknowledged before.
    */
@@ -191,60 +173,34 @@ export class MllpSender {
     return turn;
   }
 
-  #exchangeNow(
+  async #exchangeNow(
     message: Buffer,
     controlId: string,
     {
       isLast = () => true,
       onTakenBack,
       beforeSend,
-    }: {
-      readonly isLast?: ((answer: Acknowledgment) => boolean) | undefined;
-      readonly onTakenBack?: OnTakenBack | undefined;
-      readonly beforeSend?: (() => void) | undefined;
-    },
+    }: SendHooks & { readonly isLast?: ((answer: Acknowledgment) => boolean) | undefined },
   ): Promise<Acknowledgment> {
     const id = controlId.trim();
-    return this.#sendNow<Acknowledgment>(
-      message,
-      (resolve) => (_, heard) => {
-        if (heard === undefined || heard.controlId !== id) return false;
-        if (!isLast(heard)) return true;
-        this.#answered.add(id, isTaken(heard) ? onTakenBack : undefined);
-        resolve(heard);
-        return true;
-      },
-      beforeSend,
-    );
-  }
-
-  /**
-   * Sends bytes in a frame and waits until a listener resolves.
-   * @param listen makes what hears the frames that come; what it is given second starts the time for an answer again
-   */
-  async #sendNow<T>(
-    content: Buffer,
-    listen: (resolve: (end: T) => void, goOn: () => void) => Waiting["hear"],
-    beforeSend?: () => void,
-  ): Promise<T> {
-    const frame = encodeFrame(content);
+    const frame = encodeFrame(message);
     const socket = await this.#ready();
     beforeSend?.();
     this.#oddities = new Oddities();
     this.#hasHeard = false;
     this.#isCutOff = false;
-    let timer = this.#startTimer();
-    const answer = new Promise<T>((resolve, reject) => {
-      const goOn = () => {
-        timer.abort();
-        timer = this.#startTimer();
-      };
-      const end = (value: T) => {
+    const timer = this.#startTimer();
+    const answer = new Promise<Acknowledgment>((resolve, reject) => {
+      const hear = (heard: Acknowledgment) => {
+        if (heard.controlId !== id) return false;
+        if (!isLast(heard)) return true;
+        this.#answered.add(id, isTaken(heard) ? onTakenBack : undefined);
         // At once: what follows in the same chunk is not for who waited.
         this.#waiting = undefined;
-        resolve(value);
+        resolve(heard);
+        return true;
       };
-      this.#waiting = { hear: listen(end, goOn), fail: reject };
+      this.#waiting = { hear, fail: reject };
     });
     socket.write(frame);
     try {
@@ -285,7 +241,7 @@ export class MllpSender {
   async #connect(): Promise<Socket> {
     const socket = await dial(this.#settings, this.#deps.clock, this.#closing.signal);
     this.#deps.onPeer?.(this.#peer, socket);
-    const reader = new FrameReader(this.#settings.maxAnswerBytes ?? MAX_ANSWER_BYTES);
+    const reader = new FrameReader(MAX_ANSWER_BYTES);
     let endTimer: NodeJS.Timeout | undefined;
     const take = (events: readonly FrameEvent[], chunk: Buffer) => {
       if (this.#hungUp.has(socket)) {
@@ -330,7 +286,6 @@ export class MllpSender {
   /** Takes what the peer says. Only the acknowledgement of the message that waits ends its waiting. */
   #hear(bytes: Buffer): void {
     const answer = readAcknowledgment(bytes);
-    if (this.#waiting?.hear(bytes, answer)) return;
     if (answer === undefined) {
       this.#oddities.addFrame();
       this.#deps.logger.warn(
@@ -339,7 +294,7 @@ export class MllpSender {
       );
       return;
     }
-    if (this.#answered.hear(answer)) return;
+    if (this.#waiting?.hear(answer) || this.#answered.hear(answer)) return;
     this.#deps.logger.warn(
       { code: answer.code },
       "the lab system acknowledged a message that was not sent now",

@@ -80,7 +80,6 @@ ${more}`,
   };
 }
 
-/** Silences all alerts of a kind. */
 function silenceForm(visit: Visit): Html {
   const kinds = ALERT_KINDS.map((kind) => html`<option>${kind}</option>`);
   const inputs = html`<label>Kind<select name="kind">${kinds}</select></label>${inputOf({ ...SILENCE_INPUT, label: SILENCE_INPUT.label() })}`;

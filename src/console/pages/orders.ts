@@ -40,7 +40,6 @@ export function addOrderPages(site: Site, records: Records, beginWork: BeginWork
   addOrderPage(site, records);
 }
 
-/** The page of an order. */
 function addOrderPage(site: Site, records: Records): void {
   const { pool, acts } = records;
   const { resend } = RESULTS.acts;

@@ -46,7 +46,7 @@ async function queuePage(visit: Visit, records: Records): Promise<Page> {
     visit.viewer,
     {
       askQueues: own && ((work) => inTime(work(own), visit.viewer.clock)),
-      ...{ rows: LINES, limit: LINES },
+      limit: LINES,
     },
   );
   const at = partsAt(parts, PATH, visit.viewer);

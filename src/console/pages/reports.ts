@@ -23,7 +23,6 @@ const MOST_KEPT = 10;
 /** What takes longer, as the month of a large ledger does, is waited for by a page that says so, ms. */
 const SHORT_MS = 700;
 
-/** A report that is read or was. */
 interface KeptReport {
   readonly report: Promise<Report>;
   /** Monotonic, ms; undefined while it is read. */

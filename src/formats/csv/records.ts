@@ -13,7 +13,6 @@ export interface Opening {
   readonly delimiter: string;
 }
 
-/** How records are written. */
 interface Written {
   readonly delimiter: string;
   readonly quote: string;

@@ -14,7 +14,6 @@ export interface Echo {
   field(segment: Segment | undefined, n: number): Written | undefined;
 }
 
-/** What an echo is read from and written in. */
 interface EchoEncodings {
   /** What the message was read in; what MSH-18 says unless given. */
   readonly from?: Encoding | undefined;

@@ -61,7 +61,6 @@ export function buildMessage(
   return text;
 }
 
-/** The fields of a segment, each after its separator. */
 function encodeFields([, ...fields]: SegmentSpec, delimiters: Delimiters): string {
   const { field, repetition, component, subcomponent } = delimiters;
   const encodeValue = (value: string | number | undefined) => {

@@ -39,7 +39,6 @@ export async function seeToCancel(
   });
 }
 
-/** What is to be cancelled of an order that the service has. */
 function targetOf(order: LedgerOrder, link: ServiceLink): CancelTarget {
   return {
     surface: link.surface,

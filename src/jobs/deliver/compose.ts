@@ -87,7 +87,6 @@ export async function composeTables(
   return { deliveries, unreported, uncomposed };
 }
 
-/** The rows of an outcome. */
 interface OutcomeRows {
   readonly outcomeId: number;
   readonly kind: Outcome["kind"];

@@ -45,8 +45,6 @@ export interface ReadingMemory {
   /** When the last reading of the whole list began, ms since the epoch. */
   wholeAtMs?: number;
   hints: RefillHints;
-  /** Whether it was reported that the facility is shown refills of another one. */
-  hasReportedOthers?: boolean;
 }
 
 /** While reading is not possible, it is looked again after this. */
@@ -149,15 +147,14 @@ export async function readFacilityRefills(
   const startedMs = deps.clock.now();
   const { wholeAtMs = Number.NEGATIVE_INFINITY, hints } = memory;
   const isWhole = Math.abs(startedMs - wholeAtMs) >= WHOLE_EVERY_MS;
-  const newest = await findNewestRefill(deps.pool, facility);
-  const sinceMs = newest?.createdTime.getTime() ?? memory.wholeAtMs ?? facility.subscribedAt.getTime();
+  const newestAt = await findNewestRefill(deps.pool, facility);
+  const sinceMs = newestAt?.getTime() ?? memory.wholeAtMs ?? facility.subscribedAt.getTime();
   const reading = await deps.service.readRefills(
     {
       facilityId,
       surface,
       isWhole,
       since: new Date(sinceMs - OVERLAP_MS).toISOString(),
-      expectId: newest?.procedureId,
       hints,
     },
     signal,
@@ -168,13 +165,10 @@ export async function readFacilityRefills(
       "the list of procedures is too long to be read to its end; only what was created lately is read",
     );
   }
-  const gone = reading.isExpectedGone && newest ? [newest.procedureId] : [];
-  const missing = [...(await findRefills(deps.pool, surface, gone)).values()];
-  await recordChecks(deps.pool, missing, missing);
-  await recordShown(facility, reading.refills, isWhole, memory, deps, signal);
+  await recordShown(facility, reading.refills, isWhole, deps, signal);
   memory.hints = reading.hints;
   if (isWhole) memory.wholeAtMs = startedMs;
-  await followOthers(facility, reading.refills, memory, deps, signal);
+  await followOthers(facility, reading.refills, deps, signal);
   return reading.pages;
 }
 
@@ -183,7 +177,6 @@ async function recordShown(
   facility: RefillSubscription,
   refills: readonly Refill[],
   isWhole: boolean,
-  memory: ReadingMemory,
   deps: RefillDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -202,10 +195,7 @@ async function recordShown(
     const changes = batch.flatMap((shown) => {
       const known = knownById.get(shown.id);
       // Where neither filter nor entry shows the facility, the first one that saw it has it.
-      if (known && known.facilityId !== facility.facilityId) {
-        warnOfOthers(facility, known, memory, deps);
-        return [];
-      }
+      if (known && known.facilityId !== facility.facilityId) return [];
       return decideRefill(known, withTank(shown, tanks), rules) ?? [];
     });
     await recordRefills(pool, facility, changes);
@@ -220,7 +210,6 @@ async function recordShown(
 async function followOthers(
   facility: RefillSubscription,
   shown: readonly Refill[],
-  memory: ReadingMemory,
   deps: RefillDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -251,22 +240,7 @@ async function followOthers(
     }
   }
   await recordChecks(pool, looked, missing);
-  await recordShown(facility, found, false, memory, deps, signal);
-}
-
-/** Once, since a list shows its entries again and again. */
-function warnOfOthers(
-  { facilityCode }: RefillFacility,
-  { facilityId, refill }: LedgerRefill,
-  memory: ReadingMemory,
-  { logger }: RefillDeps,
-): void {
-  if (memory.hasReportedOthers) return;
-  memory.hasReportedOthers = true;
-  logger.warn(
-    { facility: facilityCode, procedureId: refill.id, otherFacilityId: facilityId },
-    "the service shows refills that another facility has already; they stay with that one",
-  );
+  await recordShown(facility, found, false, deps, signal);
 }
 
 function warnOfFlagged(

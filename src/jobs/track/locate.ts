@@ -20,7 +20,6 @@ export interface LocateDeps extends LookDeps {
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-/** One round of looks. */
 interface LocateRound<T extends Completed> {
   /** For how long calls are begun, ms; the news of other orders wait for the end of the round. */
   readonly forMs: number;

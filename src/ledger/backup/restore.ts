@@ -10,7 +10,6 @@ import { enterRestoredWithin } from "../restored/restore.ts";
 import { NOT_KEPT, named, quoted } from "./backup.ts";
 import { type BackupContent, type BackupHead, type BackupTable, readBackup } from "./file.ts";
 
-/** What a restore did. */
 interface RestoredBackup extends BackupContent {
   /** Orders that the daemon compares with the service before it submits anything. */
   readonly open: number;

@@ -145,7 +145,6 @@ async function readId(option: "-u" | "-g", name: string): Promise<number | undef
   return status === 0 && Number.isInteger(Number(output)) ? Number(output) : undefined;
 }
 
-/** What became of a program that was run to its end. */
 interface ProgramResult {
   /** Its exit status, or -1 when a signal ended it or it could not be started. */
   readonly status: number;

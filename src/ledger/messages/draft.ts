@@ -121,7 +121,6 @@ function takeNote({ record, messageId, verdict, problems, orders, corrections }:
   else if (record.waitedAs !== undefined) waiting.remove(messageId);
 }
 
-/** What becomes of a message. */
 interface MessageDecision extends Pick<MessageDraft, "verdict" | "problems"> {
   /** What becomes of its orders; none where nothing of them is kept. */
   readonly orders: readonly {

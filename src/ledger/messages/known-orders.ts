@@ -49,7 +49,6 @@ select x.number, x.digest as asked, first.*, alike.orders as alike
           and o.connector = $1
           and o.numbered_by is null) alike on true`;
 
-/** An order that the ledger has, by its number. */
 interface KnownOrder {
   readonly orderId: number;
   readonly digest: string;
@@ -98,7 +97,6 @@ export class KnownOrders {
     }
   }
 
-  /** The orders that messages seem to correct. */
   #correctedBy(records: readonly MessageRecord[]): number[] {
     return records.flatMap(({ verdict, orders }) =>
       orders.flatMap((order) => {

@@ -27,53 +27,39 @@ interface Counted {
   readonly count: number;
 }
 
-/** $1 from, $2 ms of a span, $3 until. Index: messages_received. */
+/** $1 from, $2 ms of a span. Index: messages_received. */
 const MESSAGES = `
 select m.connector, m.verdict = 'refused' as "isRefused",
        floor(extract(epoch from m.received_at - $1::timestamptz) * 1000 / $2::float8)::integer as slot, count(*)::integer as count
   from messages m
  where m.received_at >= $1
-   and m.received_at < $3
  group by 1, 2, 3`;
 
-/** $1 from, $2 ms of a span, $3 until. Index: orders_state. */
+/** $1 from, $2 ms of a span. Index: orders_state. */
 const ORDERS = `
 select o.state = 'completed' as "isCompleted",
        floor(extract(epoch from o.changed_at - $1::timestamptz) * 1000 / $2::float8)::integer as slot, count(*)::integer as count
   from orders o
  where o.state in ('completed', 'parked', 'rejected', 'failed')
    and o.changed_at >= $1
-   and o.changed_at < $3
  group by 1, 2`;
 
-/** $1 from, $2 until. Index: deliveries_delivered. */
+/** $1 from. Index: deliveries_delivered. */
 const SENT = `
 select d.connector, count(*)::integer as count
   from deliveries d
  where d.delivered_at >= $1
-   and d.delivered_at < $2
  group by d.connector`;
 
-/** What came and went since a time until another one, or until now. What ended before costs nothing. */
+/** What came and went since a time. What ended before costs nothing. */
 export async function readActivity(
   pool: pg.Pool,
-  {
-    from,
-    until,
-    slots,
-    slotMs,
-  }: {
-    readonly from: Date;
-    readonly until?: Date | undefined;
-    readonly slots: number;
-    readonly slotMs: number;
-  },
+  { from, slots, slotMs }: Pick<Activity, "from" | "slotMs"> & { readonly slots: number },
 ): Promise<Activity> {
-  const end = until ?? "infinity";
   const [messages, orders, sent] = await Promise.all([
-    list<Counted & { connector: string; isRefused: boolean }>(pool, MESSAGES, [from, slotMs, end]),
-    list<Counted & { isCompleted: boolean }>(pool, ORDERS, [from, slotMs, end]),
-    list<{ connector: string; count: number }>(pool, SENT, [from, end]),
+    list<Counted & { connector: string; isRefused: boolean }>(pool, MESSAGES, [from, slotMs]),
+    list<Counted & { isCompleted: boolean }>(pool, ORDERS, [from, slotMs]),
+    list<{ connector: string; count: number }>(pool, SENT, [from]),
   ]);
   const refused = messages.filter(({ isRefused }) => isRefused);
   const names = new Set([...messages, ...sent].map(({ connector }) => connector));
@@ -92,30 +78,6 @@ export async function readActivity(
       [...names].map((name) => [
         name,
         { received: sumOf(messages, name), refused: sumOf(refused, name), sent: sumOf(sent, name) },
-      ]),
-    ),
-  };
-}
-
-/** Two times that follow one another, as one. */
-export function joinActivity(earlier: Activity, later: Activity): Activity {
-  const names = [...new Set([...earlier.byConnector.keys(), ...later.byConnector.keys()])];
-  const sumOf = (name: string, what: keyof ConnectorActivity) =>
-    [earlier, later].reduce((all, { byConnector }) => all + (byConnector.get(name)?.[what] ?? 0), 0);
-  return {
-    from: earlier.from,
-    slotMs: earlier.slotMs,
-    received: [...earlier.received, ...later.received],
-    completed: [...earlier.completed, ...later.completed],
-    inTrouble: [...earlier.inTrouble, ...later.inTrouble],
-    byConnector: new Map(
-      names.map((name) => [
-        name,
-        {
-          received: sumOf(name, "received"),
-          refused: sumOf(name, "refused"),
-          sent: sumOf(name, "sent"),
-        },
       ]),
     ),
   };

@@ -2,7 +2,6 @@ import type pg from "pg";
 import { list } from "../database.ts";
 import { findLastMessages } from "./activity.ts";
 
-/** The order that has been in a state for longest. */
 interface OldestOrder {
   readonly state: string;
   readonly since: Date;

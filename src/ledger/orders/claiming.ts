@@ -94,7 +94,6 @@ returning ${ORDER_COLUMNS},
                then extract(epoch from now() - o.changed_at)::double precision end as "waitedSeconds",
           extract(epoch from now() - o.received_at)::double precision as "ageSeconds"`;
 
-/** States in which an earlier order holds the lane. */
 function statesThatHold(doesParkedBlock: boolean): OrderState[] {
   return ["received", "submitting", ...(doesParkedBlock ? (["parked"] as const) : [])];
 }

@@ -85,7 +85,6 @@ export const ORDER_COLUMNS = `
      from order_containers c
     where c.order_id = o.id) as containers, ${CALLS}`;
 
-/** What an order has of its calls. */
 type OfCalls = "calls" | "surface" | "subjectId" | "submittedAt";
 
 /** A subject's values in clear, as the ledger keeps them. */

@@ -3,7 +3,6 @@ import type { KeptAnswer } from "../../core/failures.ts";
 import { type Phi, phi } from "../../core/phi.ts";
 import { list } from "../database.ts";
 
-/** An answer of the service to a call of an order. */
 interface OrderAnswer {
   readonly orderId: number;
   /** What the answer was taken to mean. */

@@ -5,7 +5,6 @@ import { ageColumn, type Column, forPrograms } from "../column.ts";
 import { known, list, since } from "../list.ts";
 import { serviceTime } from "../times.ts";
 
-/** A refill. */
 const REFILL_COLUMNS: readonly Column<LedgerRefill>[] = [
   { key: "procedureId", title: "procedure", isRight: true, value: ({ refill }) => refill.id },
   { key: "procedureCode", title: "code", isFlexible: true, value: ({ refill }) => refill.code },

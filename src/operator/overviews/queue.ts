@@ -30,7 +30,6 @@ import { asSentence, countsInWords, NO_DAEMON } from "../text.ts";
 import { hintForOrphaned, readOrphaned } from "../things/orphaned.ts";
 import { MEANINGS, pausedInWords } from "../things/queues.ts";
 import { relativeTime } from "../times.ts";
-import { whyWaiting } from "../why-waiting.ts";
 
 /** What one queue has to do, by the ledger and by BullMQ. */
 export interface QueueView {
@@ -131,9 +130,7 @@ interface Asked {
   readonly askQueues:
     | (<T>(work: (queues: Pick<JobQueues, "counts" | "list">) => Promise<T>) => Promise<T>)
     | undefined;
-  /** Orders and results that are read at most. */
-  readonly rows: number;
-  /** Lines of each table at most. */
+  /** Rows of each table at most. */
   readonly limit: number;
 }
 
@@ -144,14 +141,11 @@ export interface QueueOverview extends Overview {
   readonly failure: Failure | undefined;
 }
 
-/**
- * How much work stands where, which orders wait and what for, and what the lab doesn't have yet. On the command line rows that say
- * the same are one line; the ids of what they wait for are no part of that.
- */
+/** How much work stands where, which orders wait and what for, and what the lab doesn't have yet. */
 export async function readQueueOverview(
   place: ListPlace,
   viewer: Viewer,
-  { askQueues, rows, limit }: Asked,
+  { askQueues, limit }: Asked,
 ): Promise<QueueOverview> {
   const { pool } = place;
   const found = await askQueues?.(async (queues) => ({
@@ -162,8 +156,8 @@ export async function readQueueOverview(
   const [isDaemonThere, queues, waiting, deliveries, orphaned, jobs] = await Promise.all([
     isWorkerThere(pool),
     readQueues(pool, inQueues?.counts),
-    listWaitingOrders(pool, rows).then((orders) => withSurroundings(place, orders)),
-    listOpenDeliveries(pool, rows),
+    listWaitingOrders(pool, limit).then((orders) => withSurroundings(place, orders)),
+    listOpenDeliveries(pool, limit),
     readOrphaned(place),
     inQueues && nameJobs(inQueues.jobs, place),
   ]);
@@ -180,23 +174,10 @@ export async function readQueueOverview(
       }),
       table<ListedOrder>("waitingOrders", {
         ...{ title: "Orders that wait", columns: WAITING_COLUMNS, rows: waiting, nothing: "No order waits." },
-        groups: {
-          limit,
-          by: (order) => {
-            const { state, failure, around } = order;
-            const alike = around && whyWaiting(order, around)?.alike;
-            return [state, failure?.code, failure?.text, alike].join("\0");
-          },
-        },
       }),
       table<DeliveryView>("openDeliveries", {
         ...{ title: "Results that the lab doesn't have", columns: DELIVERY_COLUMNS, rows: deliveries },
         nothing: noneOpen(queues),
-        groups: {
-          limit,
-          by: ({ connector, state, failure, waitsBehind }) =>
-            [connector, state, failure?.code, failure?.text, waitsBehind].join("\0"),
-        },
       }),
       table<Orphaned>("orphaned", {
         ...{ title: "Connectors that are not configured", columns: ORPHANED_COLUMNS, rows: orphaned },
@@ -208,7 +189,6 @@ export async function readQueueOverview(
             table<NamedJob>("jobs", {
               ...{ title: "Handed over to the workers", columns: JOB_COLUMNS, rows: jobs },
               nothing: "Nothing right now.",
-              groups: { limit, by: ({ queue, state, about }) => [queue, state, about].join("\0") },
             }),
           ]),
     ],

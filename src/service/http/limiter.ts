@@ -16,7 +16,6 @@ interface LimiterSettings {
   readonly maxWaitMs: number;
 }
 
-/** A call that is to be made. */
 interface WaitingCall {
   readonly purpose: CallPurpose;
   /** It goes before other calls for the same purpose: it ends what they begin. */

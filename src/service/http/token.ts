@@ -39,7 +39,6 @@ interface TokenDeps {
   readonly onSecretChanged?: (() => void) | undefined;
 }
 
-/** After failed token requests. */
 const ENDPOINT_BACKOFF: Backoff = { firstMs: 5_000, maxMs: 300_000 };
 /** Between token requests when fresh tokens are refused. */
 const FLOOR: Backoff = { firstMs: 1_000, maxMs: 256_000 };

@@ -18,7 +18,6 @@ import { reasonOf, SERVICE_TLS, type Wire } from "./wire.ts";
 /** Query parameters in the order in which they are sent; undefined ones are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** One call of the service. */
 interface Call<T> {
   readonly method: CallKind["method"];
   /**

@@ -77,7 +77,6 @@ export function judgeInventory({ inventories }: ServiceContext, judged: Judged |
   inventories.sawTrial(judged);
 }
 
-/** What was read of an inventory. */
 interface Pages {
   readonly entries: readonly InventoryEntry[];
   /** Calls that the whole takes, as far as that can be told. */

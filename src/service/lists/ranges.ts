@@ -8,7 +8,6 @@ export interface IdRange {
   readonly id_to: number;
 }
 
-/** What is wanted of a list. */
 interface RangeSearch {
   readonly listing: Pick<Listing, "endpoint" | "query">;
   readonly ids: Iterable<number>;

@@ -42,7 +42,6 @@ export interface ListFacts extends SeenEntries {
 /** How the service says that it has no such record; a `failure` when that was not what its answer looked like. */
 export type UnknownId = Pick<KeptAnswer, "status" | "shape" | "errorCode"> | { readonly failure: Failure };
 
-/** What is probed and how gently. */
 interface ProbePlan {
   readonly surfaces: ReadonlySet<Surface>;
   /** A facility of the site, by surface; some lists are asked for one. */

@@ -9,7 +9,6 @@ import { hasRanges, readRanges } from "../lists/ranges.ts";
 import { parseContainer, parseLocation, type ServiceContainer } from "../shapes.ts";
 import { linkedId, type RawObject } from "../values.ts";
 
-/** A subject, as one of the surfaces knows it. */
 interface SubjectOnSurface {
   readonly surface: Surface;
   readonly subjectCode: Phi;

@@ -112,7 +112,6 @@ function statusAnswer(status: number, call: Call): Answer {
   return { status, body: encodeRefusal(refusal, call.behaviour) };
 }
 
-/** What a fault makes of an answer. */
 function spoil(honest: Answer, fault: Fault, call: Call): Answer {
   const { status } = fault;
   let answer = honest;

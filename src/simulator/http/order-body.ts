@@ -31,7 +31,6 @@ const subject = z.object({
   dateOfBirth: text.pipe(z.iso.date("must be a date YYYY-MM-DD")),
 });
 
-/** An order whose containers are named by this member. */
 function orderSchema(labelKey: "sampleContainerId" | "name") {
   const container = z
     .object({ [labelKey]: text, description: optionalText.nullish() }, "must be an object")

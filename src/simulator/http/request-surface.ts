@@ -89,7 +89,6 @@ export function requestSurface(parts: SurfaceParts): Route[] {
   ];
 }
 
-/** What is asked for of an inventory. */
 interface InventoryAsked {
   readonly behaviour: Pick<Behaviour, "inventory" | "inventoryLagMs" | "maxPerPage">;
   readonly query: URLSearchParams;
@@ -244,7 +243,7 @@ export function requestListings(state: State) {
     table: state.storages,
     keyField: "facilityId",
     fields: fieldsOf(LISTS.storage),
-    shows: (row) => row.isRegistered,
+    shows: () => true,
   };
   return { subjects, requests, procedures, containers: containerListing(state), storages };
 }

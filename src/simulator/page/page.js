@@ -44,13 +44,12 @@ const ofRequest = ({ id, status }) =>
     ? ["Accept", "Reject", "Cancel"].map((name) => post(name, `requests/${id}/${name.toLowerCase()}`))
     : [];
 
-function ofProcedure({ id, type, status }) {
+function ofProcedure({ id, status }) {
   const named = (...names) => names.map((name) => post(name, `procedures/${id}/${name.toLowerCase()}`));
   if (status === "CREATED") return named("Start", "Fail", "Cancel");
   if (status === "IN_PROGRESS") return named("Complete", "Fail", "Cancel");
   if (status !== "PENDING") return [];
-  const name = type === "STORE" ? "Associate RFID tags" : "Accept";
-  return [post(name, `procedures/${id}/accept`), ...named("Cancel")];
+  return named("Accept", "Cancel");
 }
 
 const ofStored = ({ id, facilityId, subjectCode }) => [
@@ -78,9 +77,9 @@ function orderCells(row) {
   ];
 }
 
-const storedCells = ({ id, name, subjectCode, storage, slot, rfidTag, storedAt }) => {
+const storedCells = ({ id, name, subjectCode, storage, slot, storedAt }) => {
   const place = `${slot.canister}, ${slot.cane}, ${slot.slot}`;
-  return [id, name, subjectCode, storage, place, rfidTag ?? "–", clock(storedAt)].map((text) => cell(text));
+  return [id, name, subjectCode, storage, place, clock(storedAt)].map((text) => cell(text));
 };
 
 /** Shows the rows of a table. They are replaced only when they differ; who uses the keyboard stays where they were. */
@@ -124,8 +123,7 @@ async function refresh() {
   fillRows("stored", stored, storedCells, ofStored);
   const nameOf = (facilityId) => facilities.find(({ id }) => id === facilityId)?.name ?? "–";
   const tankCells = ({ id, name, facilityId }) => [id, name, nameOf(facilityId)].map((text) => cell(text));
-  const tanks = storages.filter(({ isRegistered }) => isRegistered);
-  fillRows("storages", tanks, tankCells, ofStorage);
+  fillRows("storages", storages, tankCells, ofStorage);
   for (const part of ["staff", "device", "refills"]) byId(part).checked = settings[part].auto;
   const speed = byId("speed");
   if (document.activeElement !== speed) {

@@ -60,12 +60,12 @@ export class Lifecycle {
 
   /** A device asks for the storage solution's n-th refill after a while, and so on. */
   #planRefill(storageId: number, ordinal: number): void {
-    const { state, schedule, settings, transitions } = this.#parts;
+    const { schedule, settings, transitions } = this.#parts;
     if (!settings.refills.auto) return;
     const fate = this.#fate(storageId + ordinal * 65_537, REFILL);
     schedule.add(drawMs(settings.refills.everyMs, fate), () => {
       if (!settings.refills.auto) return;
-      if (state.storages.find(storageId)?.isRegistered) transitions().createRefill(storageId);
+      transitions().createRefill(storageId);
       this.#planRefill(storageId, ordinal + 1);
     });
   }

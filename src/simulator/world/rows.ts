@@ -40,14 +40,10 @@ export interface Container extends Row {
   /** Since when it has its slot, monotonic ms. */
   slotSince: number;
   storedAt: string | undefined;
-  /** The RFID tag that staff associated with it. */
-  rfidTag: string | undefined;
 }
 
 export interface StorageSolution extends Row {
   readonly name: string;
-  /** False until the procedure that registers it is completed; only then it is listed and used. */
-  isRegistered: boolean;
 }
 
 /** One container as a STORE request names it. */
@@ -58,8 +54,8 @@ export interface NamedContainer {
 
 export type OrderType = "STORE" | "RETRIEVAL";
 
-/** An integration orders the first two; web-app users the others as well, and devices refills. */
-type ProcedureType = OrderType | "TRANSFER" | "REGISTER_STORAGE" | "REFILL";
+/** An integration and web-app users order the first two, and devices refills. */
+type ProcedureType = OrderType | "REFILL";
 
 /** An order as it comes in, by either surface or by a web-app user. */
 export interface NewOrder {
@@ -92,7 +88,7 @@ export interface Procedure extends Row {
   readonly code: string;
   readonly type: ProcedureType;
   readonly storageId: number;
-  /** The subject and its containers; absent and empty for REFILL and REGISTER_STORAGE. */
+  /** The subject and its containers; absent and empty for REFILL. */
   readonly subjectId: number | undefined;
   readonly subjectCode: string | undefined;
   readonly containerIds: readonly number[];

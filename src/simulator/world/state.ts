@@ -61,7 +61,7 @@ export class State {
       for (const { id, name, storages } of organization.facilities) {
         this.#facilities.set(id, { id, name, organizationId: organization.id });
         for (const storage of storages ?? [`${name} Tank 1`, `${name} Tank 2`]) {
-          this.addStorage(id, storage, true);
+          this.storages.add({ ...this.#newRow(id), name: storage });
         }
       }
     }
@@ -78,11 +78,6 @@ export class State {
 
   facilities(): Facility[] {
     return [...this.#facilities.values()];
-  }
-
-  /** A storage solution; one that is not registered yet is neither listed nor used. */
-  addStorage(facilityId: number, name: string, isRegistered: boolean): StorageSolution {
-    return this.storages.add({ ...this.#newRow(facilityId), name, isRegistered });
   }
 
   /** The newest procedure that works on the container. */
@@ -156,7 +151,6 @@ export class State {
         slot: undefined,
         slotSince: 0,
         storedAt: undefined,
-        rfidTag: undefined,
       }),
     );
   }
@@ -250,7 +244,7 @@ export class State {
   #storageFor(facilityId: number, containerIds: readonly number[]): number {
     const holding = this.containers.find(containerIds[0] ?? 0)?.slot?.storageId;
     if (holding !== undefined) return holding;
-    const storages = this.storages.withKey(String(facilityId)).filter((storage) => storage.isRegistered);
+    const storages = this.storages.withKey(String(facilityId));
     const storage = storages[this.procedures.size % Math.max(1, storages.length)];
     if (!storage) throw notFound("storage solution");
     return storage.id;

@@ -6,7 +6,6 @@ import {
   type NewOrder,
   type Procedure,
   type ProcedureRequest,
-  type StorageSolution,
 } from "./rows.ts";
 import type { State } from "./state.ts";
 
@@ -56,37 +55,9 @@ export class Transitions {
     return this.#moveRequest(this.#pendingRequest(id), "CANCELLED");
   }
 
-  /**
-   * Staff do what a PENDING procedure of the external surface waits for: a retrieval is accepted; the containers of a
-   * storage that have no RFID tag yet are given one each.
-   */
+  /** Staff do what a PENDING procedure of the external surface waits for: they accept it, or tag its containers. */
   acceptProcedure(id: number): Procedure {
-    const procedure = this.#procedureIn(id, ["PENDING"]);
-    if (procedure.type === "STORE") {
-      for (const container of this.#containersOf(procedure)) container.rfidTag ??= `RFID-${container.id}`;
-    }
-    return this.#moveProcedure(procedure, "CREATED");
-  }
-
-  /**
-   * Staff associate an RFID tag with one container of a PENDING storage. Once each has one, the procedure is ready for
-   * the device.
-   */
-  associateTag(id: number, containerId: number, tag: string): Procedure {
-    const procedure = this.#procedureIn(id, ["PENDING"]);
-    if (procedure.type !== "STORE") {
-      throw new Refusal(409, "INVALID_STATE", "tags are associated for storage only; accept a retrieval");
-    }
-    const containers = this.#containersOf(procedure);
-    const container = containers.find((each) => each.id === containerId);
-    if (!container) throw notFound("sample container of the procedure");
-    const holder = this.state.containers.all().find((each) => each.rfidTag === tag);
-    if (holder && holder !== container) {
-      throw new Refusal(409, "TAG_IN_USE", `the tag belongs to container ${holder.id}`);
-    }
-    container.rfidTag = tag;
-    if (containers.every(({ rfidTag }) => rfidTag !== undefined)) this.#moveProcedure(procedure, "CREATED");
-    return procedure;
+    return this.#moveProcedure(this.#procedureIn(id, ["PENDING"]), "CREATED");
   }
 
   /** A device begins. */
@@ -97,15 +68,13 @@ export class Transitions {
     return this.#moveProcedure(procedure, "IN_PROGRESS");
   }
 
-  /** The device is done: containers are in their slots or out of storage, a storage solution is in use. */
+  /** The device is done: containers are in their slots or out of storage. */
   completeProcedure(id: number): Procedure {
     const procedure = this.#procedureIn(id, ["IN_PROGRESS"]);
     for (const container of this.#containersOf(procedure)) {
       this.state.takeOutOfStorage(container);
-      if (procedure.type === "RETRIEVAL") container.rfidTag = undefined;
-      else this.state.putIntoStorage(container, procedure.storageId);
+      if (procedure.type === "STORE") this.state.putIntoStorage(container, procedure.storageId);
     }
-    if (procedure.type === "REGISTER_STORAGE") this.#storage(procedure.storageId).isRegistered = true;
     procedure.completedAt = this.state.timestamp();
     return this.#moveProcedure(procedure, "COMPLETED");
   }
@@ -124,31 +93,10 @@ export class Transitions {
 
   /** A device asks for liquid nitrogen. */
   createRefill(storageId: number): Procedure {
-    const { facilityId } = this.#storage(storageId);
-    return this.#create({ type: "REFILL", facilityId, storageId, containerIds: [], subject: undefined });
-  }
-
-  /** A web-app user has stored containers moved to another storage solution of the same facility. */
-  createTransfer(containerIds: readonly number[], storageId: number): Procedure {
-    const storage = this.#storage(storageId);
-    const containers = containerIds.map((id) => this.state.containers.find(id));
-    const [first] = containers;
-    const isOneSubjects = containers.every((each) => each?.slot && each.subjectId === first?.subjectId);
-    if (!first || !isOneSubjects || first.facilityId !== storage.facilityId || !storage.isRegistered) {
-      const message = "a transfer moves stored containers of one subject within their facility";
-      throw new Refusal(422, "VALIDATION_ERROR", message);
-    }
-    const subject = this.state.subjects.find(first.subjectId);
-    const { facilityId } = storage;
-    return this.#create({ type: "TRANSFER", facilityId, storageId, containerIds, subject });
-  }
-
-  /** A web-app user registers a storage solution; it is listed and used once the procedure is completed. */
-  createStorageRegistration(facilityId: number, name: string): Procedure {
-    if (!this.state.facility(facilityId)) throw notFound("facility");
-    const { id: storageId } = this.state.addStorage(facilityId, name, false);
-    const made = { facilityId, storageId, containerIds: [], subject: undefined };
-    return this.#create({ ...made, type: "REGISTER_STORAGE" });
+    const storage = this.state.storages.find(storageId);
+    if (!storage) throw notFound("storage solution");
+    const made = { facilityId: storage.facilityId, storageId, containerIds: [], subject: undefined };
+    return this.state.addProcedure({ ...made, type: "REFILL", requestId: null, status: "CREATED" });
   }
 
   /** A web-app user orders storage or retrieval directly, without a request. */
@@ -156,19 +104,8 @@ export class Transitions {
     return this.state.addOrderedProcedure(order, this.#behaviour(), "CREATED");
   }
 
-  /** A procedure of the web app or of a device is ready for a device at once. */
-  #create(made: Omit<Parameters<State["addProcedure"]>[0], "requestId" | "status">): Procedure {
-    return this.state.addProcedure({ ...made, requestId: null, status: "CREATED" });
-  }
-
   #containersOf({ containerIds }: Procedure): Container[] {
     return containerIds.flatMap((id) => this.state.containers.find(id) ?? []);
-  }
-
-  #storage(id: number): StorageSolution {
-    const storage = this.state.storages.find(id);
-    if (!storage) throw notFound("storage solution");
-    return storage;
   }
 
   #pendingRequest(id: number): ProcedureRequest {

@@ -380,51 +380,6 @@ describe("an MLLP sender", () => {
       },
     ));
 
-  it("shows each frame that comes back for one of several messages, and waits for the next again", async () => {
-    const clock = new FakeClock();
-    await withLab(
-      () => undefined,
-      async ({ sender, heard, connections }) => {
-        const frames: string[] = [];
-        const talk = sender.converse(Buffer.concat([message("1"), message("2")]), (frame) => {
-          frames.push(idOf(frame.toString()));
-          return frames.length === 3;
-        });
-        await eventually(() => heard.length === 1);
-        for (const id of ["X1", "X2"]) {
-          connections[0]?.write(ack("AA", "1").replace("|X|", `|${id}|`));
-          await eventually(() => frames.at(-1) === id);
-          await clock.advance(20_000);
-        }
-        connections[0]?.write("\x0banything\x1c\r");
-        await talk;
-        expect(frames).toHaveLength(3);
-      },
-      {},
-      clock,
-    );
-  });
-
-  it("gives up when no further frame comes in time", async () => {
-    const clock = new FakeClock();
-    await withLab(
-      (_, socket) => socket.write(ack("AA", "1")),
-      async ({ sender }) => {
-        let frames = 0;
-        const talk = sender.converse(message("1"), () => {
-          frames += 1;
-          return false;
-        });
-        const end = talk.catch((failure: { code: string }) => failure.code);
-        await eventually(() => frames === 1);
-        await clock.advance(30_000);
-        expect(await end).toBe("MLLP_NO_ANSWER");
-      },
-      {},
-      clock,
-    );
-  });
-
   it("stops connecting when it is closed", () =>
     withLab(
       () => undefined,

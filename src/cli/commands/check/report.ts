@@ -55,7 +55,6 @@ export function failedBy(
   return failed(subject, `${message} (${code})`, hint, status, { ...more, code });
 }
 
-/** How a finding is marked. */
 function resultOf({ condition: wrong }: Finding): "ok" | "failed" | "warning" {
   if (wrong === undefined) return "ok";
   return wrong.level === "act" ? "failed" : "warning";

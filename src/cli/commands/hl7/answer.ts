@@ -18,7 +18,6 @@ export interface AnswerSettings {
   readonly now: Date;
 }
 
-/** A message of a frame. */
 interface HeardMessage {
   /** Its type, or why it can't be read. */
   readonly what: string;

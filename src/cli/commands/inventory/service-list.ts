@@ -42,7 +42,6 @@ export async function beside<T>(
   });
 }
 
-/** What is read of the service. */
 interface Reading {
   readonly service: ServiceClient;
   readonly inventory: Inventory;

@@ -8,7 +8,6 @@ import type { ProfileDefinition } from "../../../mapping/profile/schema.ts";
 import { readConfig } from "../../open.ts";
 import type { Session } from "../../session.ts";
 
-/** One value of a profile as it works, and where it comes from. */
 interface SourcedValue {
   /** Keys from the top of the profile. */
   readonly path: readonly string[];

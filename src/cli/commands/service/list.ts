@@ -18,7 +18,6 @@ import { type Report, withProgress } from "../../output/progress.ts";
 import type { Act } from "../../session.ts";
 import { columnsOf } from "./columns.ts";
 
-/** The options of a list command. */
 interface ListOptions {
   readonly facility?: string;
   readonly status?: string;
