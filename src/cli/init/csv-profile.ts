@@ -5,6 +5,7 @@ import type { RowOperation } from "../../mapping/profile/operations.ts";
 import { csvResultColumns } from "../../mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { counted } from "../../operator/text.ts";
+import { trailerOf } from "./csv-lines.ts";
 import { type CsvTable, guessColumns, valuesOf } from "./csv-table.ts";
 import { guessDateFormats } from "./date-formats.ts";
 import { type Draft, type Given, onlyGiven, type Place } from "./given.ts";
@@ -139,11 +140,14 @@ function draftOf(
       }
     : onlyGiven({ firstName: optional("first_name"), lastName: optional("last_name") });
   const constant = given.everyOperation;
+  const last = table.closing && trailerOf(table.closing, table.linesAbove);
   const definition = onlyGiven({
     extends: "builtin/csv-orders",
     delimiter: delimiter === "\t" ? ("tab" as const) : (delimiter as "," | ";" | "|"),
     header: hasHeader ? undefined : table.columns.map(nameOf),
     skipLines: skipLines > 0 ? skipLines : undefined,
+    noRow: table.remarks.length > 0 ? [...table.remarks] : undefined,
+    trailer: last,
     encoding: given.encoding,
     dateFormats: dates.length > 0 ? [...dates] : undefined,
     placerOrderNumber: at("order_number"),
@@ -159,9 +163,9 @@ function draftOf(
   }) as ProfileDefinition;
   return {
     definition,
-    tail: tailOf(table, byMeaning),
+    tail: tailOf(table, byMeaning, last),
     comments: commentsOf(table, dates),
-    findings: findingsOf(table, byMeaning, { nameOf, dates, encoding: given.encoding }),
+    findings: findingsOf(table, byMeaning, { nameOf, dates, trailer: last, encoding: given.encoding }),
     codes: { operations: codesIn("operation"), facilities: codesIn("facility") },
     lacksFacility: facility === undefined,
   };
@@ -204,14 +208,26 @@ export function withResultWords(
 }
 
 /** What the sample may want and nobody but a person knows, as comments. */
-function tailOf({ rows, characters }: CsvTable, byMeaning: ReadonlyMap<Meaning, string>): string[] {
+function tailOf(
+  table: CsvTable,
+  byMeaning: ReadonlyMap<Meaning, string>,
+  trailer: ProfileDefinition["trailer"],
+): string[] {
+  const { rows, lastLine, characters } = table;
+  const isOther = (row: ReadonlyMap<string, string>) => !isOrderRow(row, byMeaning);
+  const isLast = trailer === undefined && lastLine?.values !== undefined && isOther(lastLine.values);
+  const others = rows.filter(isOther).length;
   return [
-    ...(rows.every((row) => isOrderRow(row, byMeaning))
-      ? []
-      : [
+    ...(others > 0
+      ? [
           'noRow: ["BEGINNING.*"] # passes over lines that are no orders and begin like this; the sample has such',
+        ]
+      : []),
+    ...(isLast
+      ? [
           'trailer: { line: "BEGINNING.*" } # where each file ends with such a line: one without it may be cut, and is refused whole',
-        ]),
+        ]
+      : []),
     ...(characters === undefined
       ? []
       : [`encoding: ${characters} # as the sample is; without this line it is found in each file`]),
@@ -230,6 +246,8 @@ function commentsOf({ hasHeader }: CsvTable, dates: readonly string[]): Readonly
     ["delimiter", "what separates the columns; auto finds it in the first line of each file"],
     ["header", "the columns in their order; the files have no line of headings"],
     ["skipLines", "lines above the headings"],
+    ["noRow", "remarks, which are passed over"],
+    ["trailer", "the last line of each file; one without it may be cut, and is refused whole"],
     ["encoding", "of the files; without this line it is found in each file: UTF-8 or Windows-1252"],
     ["dateFormats", dates.length > 0 ? "how dates are written in the sample" : "how dates are written"],
     [
@@ -260,14 +278,16 @@ function findingsOf(
   {
     nameOf,
     dates,
+    trailer,
     encoding,
   }: {
     readonly nameOf: (column: string) => string;
     readonly dates: readonly string[];
+    readonly trailer: ProfileDefinition["trailer"];
     readonly encoding: string | undefined;
   },
 ): string[] {
-  const { hasHeader, headingLine, delimiter, characters, columns, rows } = table;
+  const { hasHeader, headingLine, delimiter, characters, columns, rows, remarks } = table;
   const used = new Set(byMeaning.values());
   const unused = columns.filter((column) => !used.has(column));
   const others = rows.filter((row) => !isOrderRow(row, byMeaning)).length;
@@ -280,6 +300,14 @@ function findingsOf(
     ].join(", "),
     ...[...byMeaning].map(([meaning, column]) => `${meaning}: column ${hasHeader ? nameOf(column) : column}`),
     ...(dates.length > 0 ? [`dates: ${dates.join(", ")}`] : []),
+    ...(remarks.length > 0
+      ? [`remarks, passed over by noRow: ${remarks.join(", ")}; see that no order ever begins so`]
+      : []),
+    ...(trailer === undefined
+      ? []
+      : [
+          `last line, named as trailer${trailer.count === undefined ? "" : " with the number of rows"}: a file without it is refused, since it may be cut; leave trailer out where not each file ends so`,
+        ]),
     ...(others > 0
       ? [
           `${counted(others, "row")} without ${MARKS.join(", ")}: name such lines in noRow of the profile, unless they are orders`,

@@ -1,7 +1,9 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { findByteOrderMark } from "../../core/byte-order-mark.ts";
 import { Failure } from "../../core/failures.ts";
+import { isLineLike } from "../../formats/csv/dialect.ts";
 import { type CsvFile, readCsv } from "../../formats/csv/read.ts";
+import { isClosing, remarkPatterns, type SampleLine } from "./csv-lines.ts";
 import { guessDateFormats } from "./date-formats.ts";
 import { countMeanings, MEANINGS, type Meaning, operationOf, scoreOf } from "./headings.ts";
 
@@ -17,14 +19,23 @@ export interface CsvTable {
   readonly delimiter: string;
   /** What `auto` finds in the sample; undefined where it has nothing but ASCII, and with an encoding that is given. */
   readonly characters: "utf-8" | "windows-1252" | undefined;
-  /** What stands below the headings, without lines that have not the columns of a row. */
+  /** Patterns for the lines that are remarks. */
+  readonly remarks: readonly string[];
+  /** What stands below the headings, without remarks and a last line that is none of the rows. */
   readonly rows: readonly ReadonlyMap<string, string>[];
+  /** The last line, where it says itself that it is none of the rows, such as a total. */
+  readonly closing: SampleLine | undefined;
+  /** How many lines stand above it. */
+  readonly linesAbove: number;
+  /** The last line that is no remark, as it stands in the file; undefined where the sample was not read to its end. */
+  readonly lastLine: SampleLine | undefined;
 }
 
 interface Reading {
   readonly encoding: string | undefined;
   readonly skipLines: number;
   readonly header: boolean;
+  readonly remarks: readonly string[];
 }
 
 /** Enough to see what a column holds. */
@@ -42,15 +53,17 @@ const ENOUGH_HEADINGS = 3;
  * @throws Failure CSV_… when it can't be read
  */
 export async function readTable(bytes: Buffer, encoding: string | undefined): Promise<CsvTable> {
+  const found = { encoding, remarks: remarkPatterns(bytes) };
   for (let skipLines = 0; skipLines <= MOST_LINES_ABOVE; skipLines++) {
-    const reading = { encoding, skipLines, header: true };
+    const reading = { ...found, skipLines, header: true };
     const columns = await readColumns(bytes, reading);
     if (columns === undefined || countMeanings(columns) < ENOUGH_HEADINGS) continue;
     return readRows(bytes, reading);
   }
   // Without headings the first line says how many columns there are.
-  const table = await readRows(bytes, { encoding, skipLines: 0, header: false });
-  return looksLikeHeadings(table.rows) ? readRows(bytes, { encoding, skipLines: 0, header: true }) : table;
+  const above = found.remarks.length === 0 ? 0 : await countAbove(bytes, found);
+  const table = await readRows(bytes, { ...found, skipLines: above, header: false });
+  return looksLikeHeadings(table.rows) ? readRows(bytes, { ...found, skipLines: 0, header: true }) : table;
 }
 
 /**
@@ -82,19 +95,34 @@ async function readColumns(bytes: Buffer, reading: Reading): Promise<readonly st
   }
 }
 
-async function readRows(bytes: Buffer, reading: Reading): Promise<CsvTable> {
-  const { header: hasHeader, encoding, skipLines } = reading;
-  const { columns, delimiter, line: headingLine, rows: all } = await openTable(bytes, reading);
-  const rows: ReadonlyMap<string, string>[] = [];
-  for await (const { values, problem } of all) {
-    if (problem === undefined) rows.push(values);
-    if (rows.length === MOST_ROWS) break;
-  }
-  const characters = charactersOf(bytes, encoding);
-  return { columns, delimiter, headingLine, rows, skipLines, characters, hasHeader };
+/** How many lines stand above the first that is no remark. */
+async function countAbove(bytes: Buffer, found: Omit<Reading, "skipLines" | "header">): Promise<number> {
+  const { line } = await openTable(bytes, { ...found, skipLines: 0, header: true });
+  return line - 1;
 }
 
-function openTable(bytes: Buffer, { encoding, skipLines, header }: Reading): Promise<CsvFile> {
+async function readRows(bytes: Buffer, reading: Reading): Promise<CsvTable> {
+  const { header: hasHeader, encoding, remarks, skipLines } = reading;
+  const noRow = compiled(remarks);
+  const { columns, delimiter, line: headingLine, rows: all } = await openTable(bytes, reading);
+  const lines: SampleLine[] = [];
+  for await (const { raw, values, problem } of all) {
+    if (!isLineLike(noRow, raw)) lines.push({ raw, values: problem === undefined ? values : undefined });
+    if (lines.length === MOST_ROWS) break;
+  }
+  const lastLine = lines.length < MOST_ROWS ? lines.at(-1) : undefined;
+  const closing = lastLine !== undefined && isClosing(lastLine, delimiter) ? lastLine : undefined;
+  if (closing !== undefined) lines.pop();
+  const rows = lines.flatMap(({ values }) => values ?? []);
+  const found = { columns, delimiter, headingLine, rows, closing, lastLine, linesAbove: lines.length };
+  return { skipLines, characters: charactersOf(bytes, encoding), hasHeader, remarks, ...found };
+}
+
+function compiled(patterns: readonly string[]): RegExp[] {
+  return patterns.map((pattern) => new RegExp(`^(?:${pattern})$`, "u"));
+}
+
+function openTable(bytes: Buffer, { encoding, skipLines, header, remarks }: Reading): Promise<CsvFile> {
   const isMarked = findByteOrderMark(bytes) !== undefined;
   const read = encoding ?? (isMarked || isUtf8(bytes) ? "auto" : "windows-1252");
   const dialect = {
@@ -104,6 +132,7 @@ function openTable(bytes: Buffer, { encoding, skipLines, header }: Reading): Pro
     skipLines,
     encoding: read,
     isEncodingForced: true,
+    noRow: compiled(remarks),
   } as const;
   return readCsv(bytes, dialect);
 }
