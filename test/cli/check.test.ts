@@ -181,6 +181,24 @@ describe("check --offline", () => {
     });
   });
 
+  it("warns of labels and descriptions that are looked for where containers have none", async () => {
+    await withFolder(async (folder) => {
+      const profiles = `profiles:
+  note: { extends: builtin/hl7-orders, containers: { each: "OBX[3.1=VIAL]", label: OBX-5.1, description: NTE-3 } }
+  lost: { extends: builtin/hl7-orders, containers: { label: ZVL-2.1 } }
+  tube: { extends: builtin/hl7-orders, containers: { each: SPM, label: SAC-3.1, description: { value: Vial } } }
+  fine: { extends: builtin/hl7-orders, containers: { each: ZVL, label: ZVL-2.1 } }`;
+      const { status, stdout } = await check(folder, configText(undefined, profiles), "--offline");
+      expect(status).toBe(0);
+      for (const words of [
+        "profile lost: containers.label is read from ZVL-2.1, which is never read below an order: containers.each is SAC or SPM or OBX or OBR",
+        "profile tube: containers.label is read from SAC-3.1,",
+      ])
+        expect(stdout).toContain(`! ${words}`);
+      expect(stdout.match(/is never read below an order/g)).toHaveLength(2);
+    });
+  });
+
   it("asks no lab system with --offline", async () => {
     await withFolder(async (folder) => {
       const text = configText(undefined).replace(
@@ -287,6 +305,30 @@ describe("check --offline", () => {
       expect(ofWords).toEqual([
         "profile lab: results.reasons has no word for file, with",
         "profile hl7: results.reasons has no word for message, line, lines, with, to, byte, ofMessage, request, procedure, onHold, otherOrder, otherWaits, repeated, recorded, cancelled, held, released, cancel_refused, hold_refused, release_refused, status_refused, changed, replaced, change_refused, replace_refused",
+      ]);
+    });
+  });
+
+  it("warns of statuses and operations that the transforms of a column don't take, and is still well", async () => {
+    await withFolder(async (folder) => {
+      const columns = [
+        "{ from: status, table: { received: a, duplicate: b, refused: c, waiting: d, erledigt: e }, header: Status }",
+        "{ from: [error_code, operation], as: { regex: { match: '^ST(.*)$', replace: '$1' } }, header: Art }",
+        "{ from: status, table: { completed: ok }, default: offen, header: Offen }",
+        "{ from: position, as: { regex: { match: '^x$', replace: y } }, header: Platz }",
+      ];
+      const lab = `lab: { extends: builtin/csv-orders, operation: { from: operation, table: { EIN: STORE, AUS: RETRIEVAL } }, results: { send: [acknowledged, refused, waiting, completed, failed], words: { status: { completed: { STORE: erledigt, "*": fertig } } }, columns: [${columns.join(", ")}] } }`;
+      const result = await check(
+        folder,
+        configText(undefined, `profiles: { ${lab} }`),
+        "--offline",
+        "--json",
+      );
+      expect(result.status).toBe(0);
+      const warnings = checksOf(result).filter(({ detail }) => detail.includes("transforms"));
+      expect(warnings.map(({ detail }) => detail.split(":")[0])).toEqual([
+        "the transforms of results.columns[0] (Status) don't take completed, failed",
+        "the transforms of results.columns[1] (Art) don't take RETRIEVAL",
       ]);
     });
   });

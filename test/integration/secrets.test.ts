@@ -106,7 +106,7 @@ test.each(["post", "basic"])(
         expect(found.map((words) => words.slice(0, 300))).toEqual([]);
         expect(open.get("orders list")).toContain("[secret]");
         expect(open.get("check")).toContain(
-          "the token endpoint refused the client (status 401: invalid_client)",
+          "the token endpoint refused the client (status 401: invalid_client; it says: ",
         );
       } finally {
         await front.close();

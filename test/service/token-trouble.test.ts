@@ -37,7 +37,7 @@ describe("a token endpoint that fails", () => {
         };
         const failure = await failureOf(client.checkToken(never));
         expect(failure).toMatchObject({ code: "SERVICE_CREDENTIALS_REFUSED", class: "permanent" });
-        expect(failure.message).toMatch(/\(status 401: invalid_client\)$/);
+        expect(failure.message).toMatch(/\(status 401: invalid_client; it says: unknown client\)$/);
         secret = "new\n";
         await clock.advance(10_000);
         await client.checkToken(never);
@@ -65,12 +65,31 @@ describe("a token endpoint that fails", () => {
       };
       const failure = await failureOf(client.checkToken(never));
       expect(failure.hint).toContain(setting);
-      expect(failure.message).not.toContain("it must not be");
+      expect(failure.message).toContain("it says: it must not be");
       await failureOf(client.readPage({ list: "procedures", surface: "request", filters: {} }, 1, never));
       if (failure.class === "permanent")
-        expect(client.breaker.opening?.cause.text).toContain(`). ${failure.hint}`);
+        expect(client.breaker.opening?.cause.text).toContain(`it must not be). ${failure.hint}`);
     }),
   );
+
+  it("is quoted with what it says, but for our secret in any form and words in quotes that are not ours", () =>
+    withOAuth(
+      async (stub, client) => {
+        stub.intercept = (request, response) => {
+          if (request.url !== "/oauth/token") return false;
+          const said = `'audience' of "lab" is "other", not "a-secret-of-ours" ${btoa("lab:a-secret-of-ours")} a-secret-of-ours`;
+          send(response, 400, { error: "invalid_request", error_description: `${said}${"x".repeat(900)}` });
+          return true;
+        };
+        const { message } = await failureOf(client.checkToken(never));
+        expect(message).toContain(`it says: 'audience' of "lab" is "[masked]", not "[masked]"`);
+        expect(message).not.toContain("secret-of-ours");
+        expect(message).not.toContain(btoa("lab:a-secret-of-ours").slice(6, 20));
+        expect(message.length).toBeLessThan(400);
+      },
+      undefined,
+      { clientId: "lab", clientSecret: "a-secret-of-ours" },
+    ));
 
   it.each([
     ["no token", { access_token: undefined }],

@@ -5,11 +5,13 @@ import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
 import { hintOf } from "../../core/failures.ts";
 import { readPem } from "../../core/given-file.ts";
+import { placeText } from "../../core/place.ts";
+import { findUnreached } from "../../mapping/inbound/unreached.ts";
 import { builtinProfiles } from "../../mapping/profile/builtin.ts";
 import { resolveChain, wholeOf } from "../../mapping/profile/inherit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import { listReasonsLacking, listWordless } from "../../mapping/profile/wordless.ts";
+import { listReasonsLacking, listUntaken, listWordless } from "../../mapping/profile/wordless.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
@@ -70,6 +72,7 @@ async function* checks(session: Session, isOffline: boolean, against: string | u
     yield* checkConnectors(config, profiles, session, { isRunning: running.has("intake"), isOffline });
     yield* checkUnsent(config, profiles);
     yield* checkUnansweredControl(config, profiles);
+    yield* checkContainerPlaces(profiles);
     yield* checkWords(config);
   }
   yield* checkConsole(config, running.has("console"));
@@ -182,6 +185,21 @@ function* checkUnansweredControl(
   }
 }
 
+/** Warns of labels and descriptions that are looked for where containers have none. */
+function* checkContainerPlaces(profiles: ReadonlyMap<string, Profile>): Generator<Finding> {
+  for (const [name, profile] of profiles) {
+    // A module may read them from anywhere.
+    if (profile.format !== "hl7" || profile.module !== undefined) continue;
+    for (const value of findUnreached(profile)) {
+      yield warning(
+        `profile ${name}`,
+        `${value.name} is read from ${placeText(value.places)}, which is never read below an order: containers.each is ${placeText(profile.containerPlace)}`,
+        "Name the segment in containers.each, with a condition where only some of its name are containers, such as NTE[3^=LABEL=]; or read the value from one that each names, its OBR or ORC.",
+      );
+    }
+  }
+}
+
 /** Warns of what results can say that the lab's table of words lacks: it would stand there in our words. */
 function* checkWords(config: Config<ProfileDefinition>): Generator<Finding> {
   const own = [...config.profileByName].map(([name, { value }]) => [name, value] as const);
@@ -204,6 +222,13 @@ function* checkWords(config: Config<ProfileDefinition>): Generator<Finding> {
         `results.reasons has no words for ${reasons.join(", ")}: an answer with one of these is in English`,
         "Add them to results.reasons of the profile; config/profiles/german-words.yaml is such a table with all of them.",
       );
+    for (const { column, lacking } of listUntaken(chain.links, whole)) {
+      yield warning(
+        `profile ${name}`,
+        `the transforms of ${column} don't take ${lacking.join(", ")}: the lab reads them as they stand here`,
+        "Add them to the table, correct the pattern, or set a default for what it does not take.",
+      );
+    }
   }
 }
 

@@ -148,7 +148,7 @@ function print(view: View, session: Session): void {
     session.line("The profile takes a file whole or not at all, so nothing of this one would be taken.");
   if (view.untaken.length > 0)
     session.line(
-      `The transforms of ${view.untaken.map((column) => `the column ${column}`).join(" and of ")} don't take all values: these stand as they came.`,
+      `The transforms of ${view.untaken.map((column) => `the column ${column}`).join(" and of ")} don't take all values: these stand as they came. cryobridge check names the words.`,
     );
   if (view.unsent.length > 0)
     session.line(

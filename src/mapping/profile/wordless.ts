@@ -1,5 +1,6 @@
 import { FAILURES, type FailureCode, listReasonsMet } from "../../core/failures.ts";
 import { ORDER_STATES } from "../../core/order-state.ts";
+import { statusWord } from "../outbound/codes.ts";
 import type { Link } from "./inherit.ts";
 import { CONTROL_FORMS, controlOfRow } from "./message-type.ts";
 import { CONTROL_OPERATIONS, ROW_OPERATIONS } from "./operations.ts";
@@ -7,11 +8,15 @@ import {
   CONTROL_ENDS,
   type CsvStatus,
   columnsUsed,
+  type FormedColumn,
+  isFormed,
   REPORTED_STATES,
   type ResultState,
   reasonWordsOf,
 } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
+import { placeOfPart } from "./transform-schema.ts";
+import { compilePipeline } from "./transforms.ts";
 import { toValueObject } from "./value.ts";
 
 /** A table of the lab's words, and what results can say that it has no word for. */
@@ -62,6 +67,62 @@ export function listReasonsLacking({
   const { reasons = {} } = results;
   const hasReasons = Object.keys(reasons).some((name) => Object.hasOwn(FAILURES, name));
   return hasReasons ? listReasonsMet(format).filter((code) => !Object.hasOwn(reasons, code)) : [];
+}
+
+/** A column of results, and what its transforms don't take of all that it can be given. */
+interface Untaken {
+  readonly column: string;
+  readonly lacking: readonly string[];
+}
+
+/**
+ * The statuses and operations that a formed column of results passes on as they are, since its `table` does not list them or
+ * its `regex` does not match them. A column with a `default` says that instead.
+ */
+export function listUntaken(links: readonly Link[], whole: ProfileDefinition): Untaken[] {
+  if (whole.format !== "csv") return [];
+  const operations = listOperations(links, whole);
+  const statuses = [...new Set(listStatuses(whole, operations))];
+  const { words = {}, columns = [] } = whole.results ?? {};
+  const saidBy = {
+    operation: operations.map((each) => [each, wordOf(words.operation, each)] as const),
+    status: statuses.flatMap((each) =>
+      [undefined, ...operations].map(
+        (operation) => [each, statusWord(words, each, operation) ?? each] as const,
+      ),
+    ),
+  };
+  return columns.flatMap((entry, index): Untaken[] => {
+    if (typeof entry === "string" || !isFormed(entry) || (entry.default ?? "") !== "") return [];
+    const sources = [entry.from].flat().flatMap((source): ("status" | "operation")[] => {
+      const [only, ...more] = typeof source === "string" ? [source] : source.join.map(placeOfPart);
+      return more.length === 0 && (only === "status" || only === "operation") ? [only] : [];
+    });
+    const take = transformsOf(entry);
+    const lacking = sources
+      .flatMap((source) => saidBy[source])
+      .flatMap(([ours, word]) => (take(word) ? [] : [ours]));
+    const column = `results.columns[${index}] (${entry.header ?? ""})`;
+    return lacking.length === 0 ? [] : [{ column, lacking: [...new Set(lacking)] }];
+  });
+}
+
+function wordOf(table: Readonly<Partial<Record<string, string>>> = {}, word: string): string {
+  return (Object.hasOwn(table, word) ? table[word] : undefined) ?? word;
+}
+
+function transformsOf(column: FormedColumn): (word: string) => boolean {
+  // What is wrong with them was complained of when the profile was compiled.
+  const steps = compilePipeline(column, { mayQuote: false, complain: () => {} });
+  return (word) => {
+    let value = word;
+    for (const step of steps) {
+      const next = step(value);
+      if (typeof next !== "string") return false;
+      value = next;
+    }
+    return true;
+  };
 }
 
 /**

@@ -6,8 +6,10 @@ import {
   customFetch,
 } from "oauth4webapi";
 import { Failure } from "../../core/failures.ts";
+import { SecretMask } from "../../core/secret-mask.ts";
 import { asSentence } from "../../core/tls-trouble.ts";
 import type { ServiceAuth } from "../settings.ts";
+import { isObject } from "../values.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
 import { readReport } from "./refusal.ts";
 import { reasonOf, SERVICE_TLS, type Wire } from "./wire.ts";
@@ -21,6 +23,7 @@ export interface IssuedToken {
   readonly missingScopes: readonly string[];
 }
 
+/** What a token is asked for with. */
 interface Asking {
   readonly auth: OAuth;
   /** Where `auth` stands in the configuration, such as `service.auth`. */
@@ -120,7 +123,7 @@ async function exchange(
   });
 }
 
-function readToken(answer: Answer, { auth, key, now }: Asking): IssuedToken {
+function readToken(answer: Answer, { auth, key, secret, now }: Asking): IssuedToken {
   const object = (answer.shape === "json" ? answer.json : {}) as Readonly<Record<string, unknown>>;
   const isSuccess = answer.status >= 200 && answer.status < 300;
   const token = object.access_token;
@@ -147,7 +150,7 @@ function readToken(answer: Answer, { auth, key, now }: Asking): IssuedToken {
       missingScopes: granted ? asked.filter((each) => !granted.has(each)) : [],
     };
   }
-  const detail = detailOf(answer, key);
+  const detail = `${detailOf(answer, key)}${saidBy(answer, auth, secret)}`;
   const what = whatToSet(answer, auth, key);
   const hint = what && `${what} Then restart the daemon; a secret file is read again by itself.`;
   if (isRefusal(answer)) {
@@ -180,6 +183,53 @@ function detailOf(answer: Answer, key: string): string {
   // Of its codes only the standard's own: an endpoint may quote the credentials that it was sent.
   const codes = readReport(answer).codes.filter((code) => REFUSALS.has(code) || BUSY.has(code));
   return codes.length === 0 ? "" : `: ${codes.join(" ")}`;
+}
+
+/** Keys under which endpoints say in words what is wrong; the first is the standard's (RFC 6749, 5.2). */
+const SAID_UNDER = ["error_description", "errorDescription", "message", "detail", "error_message"];
+const LONGEST_SAID = 200;
+/** Words of the standard, which an endpoint puts in quotes. */
+const STANDARD_WORD =
+  /^(audience|resource|scope|client_(id|secret|credentials)|grant_type|authorization|basic|bearer)$/i;
+
+/**
+ * What the endpoint said in words: `, "Unknown client"`; empty where it said nothing. No patient's value was sent to it, but
+ * our secret was: that is masked in every form, and so is what stands in quotes and is neither a word of the standard nor one
+ * of our settings.
+ */
+function saidBy(answer: Answer, { clientId, scope, audience, resource }: OAuth, secret: string): string {
+  if (answer.shape !== "json" || !isObject(answer.json)) return "";
+  const { json } = answer;
+  const text = SAID_UNDER.map((name) => json[name]).find((each) => typeof each === "string");
+  if (typeof text !== "string" || text.trim() === "") return "";
+  const own = new Set([clientId, audience, resource, ...(scope?.split(/\s+/) ?? [])]);
+  const secrets = new SecretMask();
+  secrets.add(secret);
+  const isShown = (quoted: string) => STANDARD_WORD.test(quoted) || own.has(quoted);
+  const plain = secrets.mask(text).replace(/\b(Basic|Bearer)\s+\S+/gi, `$1 ${MASK}`);
+  return `; it says: ${withoutQuotes(plain, isShown)}`;
+}
+
+const MASK = "[masked]";
+/** What is between other quotes than `"`; an apostrophe inside a word opens and closes none. One that is never closed goes on to the end. */
+const OTHER_QUOTES = [
+  "(?<![\\p{L}\\p{N}])['‘’]((?:[^'‘’]|(?<=[\\p{L}\\p{N}])['’](?=[\\p{L}\\p{N}])){1,200})['’](?![\\p{L}\\p{N}])",
+  "[`“«]([^`”»]{1,200})[`”»]",
+];
+const ANY_QUOTES = new RegExp(['"((?:[^"\\\\]|\\\\.)*)(?:"|\\\\?$)', ...OTHER_QUOTES].join("|"), "gsu");
+
+function withoutQuotes(text: string, isShown: (quoted: string) => boolean): string {
+  const plain = text
+    .slice(0, LONGEST_SAID * 10)
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+  const masked = plain.replace(ANY_QUOTES, (whole: string, ...groups: readonly unknown[]) =>
+    isShown(String(groups.slice(0, 3).find((group) => typeof group === "string") ?? ""))
+      ? whole
+      : `"${MASK}"`,
+  );
+  return masked.length > LONGEST_SAID ? `${masked.slice(0, LONGEST_SAID).toWellFormed()}…` : masked;
 }
 
 /** What a person sets where a token was not issued, by what the endpoint said; undefined where only its code says it. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { placeText } from "../../../src/core/place.ts";
+import { findUnreached } from "../../../src/mapping/inbound/unreached.ts";
 import { hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 
 const PID = "PID|1||MRN-1^^^N^MR||Beispiel^Anna||19800101";
@@ -48,4 +49,10 @@ describe("a description in a segment of its own", () => {
     const { orders } = mapOne(await hl7Profile({ containers }), message);
     expect(orders[0]?.containers.map(({ description }) => description)).toEqual(["1 ml", "2 ml"]);
   });
+});
+
+test("a label of another kind of segment than the containers is never read", async () => {
+  const profile = await hl7Profile({ containers: { ...TUBES, label: "OBX[3.1=LABEL]-5" } });
+  expect(findUnreached(profile)).toEqual([{ name: "containers.label", places: "OBX[3.1=LABEL]-5" }]);
+  expect(findUnreached(await hl7Profile({ containers: TUBES }))).toEqual([]);
 });
