@@ -30,7 +30,7 @@ function hide(value: unknown, key: string, owner: Owner): unknown {
     const inner = key === "" ? owner : ownerOf(key);
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, hide(each, name, inner)]));
   }
-  if (value === null || value === "" || isShown(value, key, owner)) return value;
+  if (value === undefined || value === null || value === "" || isShown(value, key, owner)) return value;
   return HIDDEN;
 }
 

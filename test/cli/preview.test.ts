@@ -166,7 +166,9 @@ describe("preview of an HL7 file", () => {
     expect(status).toBe(0);
     expect(stdout).toContain("message 1 (OML^O33, MSG0001): accepted");
     expect(stdout).toContain("Order P-1: STORE at NORTH (12)");
-    expect(stdout).toContain("POST /api/procedure-requests");
+    expect(stdout).toMatch(/ {6}POST \/api\/procedure-requests\n {8}\{"type":"STORE","facilityId":12,/);
+    // What has no body or no query shows none.
+    expect(stdout).toMatch(/ {6}GET \/api\/subjects\?code=••••&facilityId=12&page=1&perPage=100\n {6}POST /);
     expect(stdout).toContain('"sampleContainerId":"VIAL-1"');
     expect(stdout).toContain("MSA|AA|MSG0001");
     expect(stdout).toContain("    PID|••••\n");
@@ -290,6 +292,7 @@ describe("preview of a CSV file", () => {
     expect(last).toMatchObject({
       method: "POST",
       body: { subjectCode: "••••", sampleContainerIds: ["<id of V-1>"] },
+      query: null,
     });
     expect(document.messages[1]).toMatchObject({ place: "line 3", verdict: "waiting", orders: [] });
     for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
