@@ -41,7 +41,7 @@ export const ORDER_FAILURES = {
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
     reaches: "any",
-    meaning: "Each of many tries ended with the daemon, before the order was through.",
+    meaning: "Many tries ended with the daemon, before the order was through.",
     hint: "The daemon's log, or the system's, shows why it ended each time, such as out of memory. Fix that, then `cryobridge orders retry ID`.",
     lab: "could not be processed; the receiver's staff look into it",
   },
@@ -133,7 +133,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     reaches: "any",
     meaning:
-      "The service no longer knows a request or procedure of an order. It is asked again for a day; then the order is parked.",
+      "The service no longer knows a request or procedure of an order. After a day the order is parked.",
     hint: "Ask the service's operator what happened to it. If it is there under another number: `cryobridge orders resolve ID --request-id|--procedure-id N`. Once it is certain that nothing of it was or will be done: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number. Should the service know it again, it goes on by itself, once parked by `cryobridge orders retry ID`.",
   },
   ORDER_LEASE_LOST: {
