@@ -171,7 +171,7 @@ export const LEDGER_FAILURES = {
   QUEUE_UNAVAILABLE: {
     class: "transient",
     reaches: "nobody",
-    meaning: "The server of the job queue does not answer in time, or refuses what the queue needs.",
+    meaning: "The job queue's server does not answer in time, or refuses what is needed.",
     hint: "Check that PostgreSQL runs, or with `queue.backend: redis` what `queue.url` names, and run `cryobridge check`: it has a job go through the queue and says what the server refuses and what to do. No order is lost.",
   },
 } as const;

@@ -88,8 +88,7 @@ export const SERVICE_FAILURES = {
   SERVICE_TOKEN_REFUSED: {
     class: "transient",
     reaches: "any",
-    meaning:
-      "The service refused the access token of a call that creates something, and a new token was fetched.",
+    meaning: "The service refused the access token of a call that creates something. A new one was fetched.",
     hint: "Nothing. Cryobridge searches the service, then sends the call again.",
     lab: "the storage service lets no order in at the moment",
   },
@@ -131,7 +130,7 @@ export const SERVICE_FAILURES = {
   SERVICE_LIST_UNPAGED: {
     class: "transient",
     reaches: "any",
-    meaning: "A list may be cut: the service refuses or ignores `page`, and gives just one full page.",
+    meaning: "A list may be cut: the service ignores or refuses `page`, and gives one full page.",
     hint: "Ask the service's operator for paging. Where the list comes whole when it is asked without `page` and `perPage`, name it, such as `service.unpaged: [containers]`; where its length follows `perPage`, ask for more than it ever holds, such as `service.perPage: 1000`. Then restart the daemon.",
     lab: "the storage service gave no usable answer",
   },
