@@ -28,10 +28,9 @@ export const NEVER_ALONE: readonly string[] = ["CONFIG", "CLI"];
 
 const INTRODUCTION = `# Errors
 
-Each failure has a code, which never changes. What to do about it stands beside the code in \`cryobridge status\`, \`orders show\`,
-\`messages show\`, the console, the report of a file (\`NAME.error.txt\`) and what a command prints. The log has the code
-alone, an answer to the lab also where and what was expected. \`CLI_…\` and \`CONFIG_…\` always come with their hint, and are not
-here.
+Each failure has a code, which never changes. What to do stands beside it in \`cryobridge status\`, \`orders show\`, \`messages show\`,
+the console, the report of a file (\`NAME.error.txt\`) and what a command prints. The log has the code alone, an answer to the lab
+also where and what was expected. \`CLI_…\` and \`CONFIG_…\` always come with their hint, and are not here.
 
 - **transient**: nothing happened; Cryobridge tries again by itself, for as long as it takes.
 - **permanent**, as every code is that does not say otherwise: a person has to change something.

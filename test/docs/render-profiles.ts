@@ -172,9 +172,19 @@ function renderSettings(): string {
     ...described(containers, "containers."),
     ...described(results, "results."),
   ];
-  return ["## Settings of a profile", "", "Beside the values of the tables above.", "", list(rows), ""].join(
-    "\n",
-  );
+  const parts = ["", "HL7", "CSV"].map((format) => {
+    const own = rows.filter(([name, words]) => formatOf(name, words) === format);
+    const head = format === "" ? [] : [`For ${format} alone:`, ""];
+    return [...head, list(own.map(([name, words]) => [name, words.replace(/^(?:HL7|CSV): /, "")])), ""].join(
+      "\n",
+    );
+  });
+  return ["## Settings of a profile", "", "Beside the values of the tables above.", "", ...parts].join("\n");
+}
+
+/** The format that alone has the setting, which its words begin with; none where both have it. */
+function formatOf(name: string, words: string): string {
+  return name.startsWith("`trailer.") ? "CSV" : (/^(HL7|CSV): /.exec(words)?.[1] ?? "");
 }
 
 /** What the columns of CSV results can hold. */

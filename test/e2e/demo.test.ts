@@ -76,8 +76,10 @@ describe("cryobridge demo --exit-when-done, in the folder of one that was killed
     ]);
   });
 
-  test("says at the end what waits for a code, and doesn't wait for it", () => {
-    expect(lines).toContainEqual(expect.stringMatching(/^ {2}waiting +1 for the facility EAST /));
+  test("says at the end what waits for a code, with the command that shows it, and doesn't wait for it", () => {
+    const waiting =
+      /^ {2}waiting +1 for the facility EAST \(npx cryobridge messages waiting --config \S+\.yaml\)$/;
+    expect(lines).toContainEqual(expect.stringMatching(waiting));
     expect(
       [...results.values()].filter((text) => text.includes("BX-921,STORE,B-9921,BX-921-1,waiting,")),
     ).toHaveLength(1);

@@ -281,12 +281,14 @@ function printDone(screen: Screen, { orders, files, waiting, results }: LedgerVi
   }
   const refused = files.filter(({ problems }) => problems.length > 0).length;
   screen.field("refused", `${refused} files, whole or in part`);
+  const configured = `--config ${shownPath(file)}`;
+  const seen = `${PROGRAM} messages waiting ${configured}`;
   for (const { kind, code = "", messages } of waiting)
-    screen.field("waiting", `${messages} for the ${kind} ${clean(code)} (${PROGRAM} messages waiting)`);
+    screen.field("waiting", `${messages} for the ${kind} ${clean(code)} (${seen})`);
   screen.field("results", `${results.length} files for the labs`);
   const shown = orders.find(({ state }) => state === "failed")?.placerOrderNumber ?? "NL-1001";
-  screen.line(`\n  ${PROGRAM} orders list --config ${shownPath(file)}`);
-  screen.line(`  ${PROGRAM} orders show ${shown} --config ${shownPath(file)}`);
+  screen.line(`\n  ${PROGRAM} orders list ${configured}`);
+  screen.line(`  ${PROGRAM} orders show ${shown} ${configured}`);
 }
 
 async function startSimulator({ speed, simulatorPort }: DemoOptions): Promise<Simulator> {

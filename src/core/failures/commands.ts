@@ -3,7 +3,7 @@ export const COMMAND_FAILURES = {
   UNCLASSIFIED: {
     class: "ambiguous",
     reaches: "any",
-    meaning: "An error that Cryobridge does not know. It counts as a call that may have happened.",
+    meaning: "An error that Cryobridge does not know.",
     hint: "Report it with the log lines around it: it is a defect of Cryobridge.",
     lab: "an error at the receiver; its staff look into it",
   },
@@ -96,7 +96,7 @@ export const COMMAND_FAILURES = {
   CONSOLE_NOT_LISTENING: {
     class: "permanent",
     reaches: "nobody",
-    meaning: "The console can't listen on its address: not of this machine, or the port needs more rights.",
+    meaning: "The console's address is not of this machine, or its port needs more rights.",
     hint: "Set `console.host` to an address of this machine and `console.port` to 1024 or more.",
   },
   CONSOLE_LEDGER_SILENT: {

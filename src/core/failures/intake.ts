@@ -23,7 +23,7 @@ export const INTAKE_FAILURES = {
   HL7_TOO_MANY_MESSAGES: {
     class: "permanent",
     reaches: "hl7",
-    meaning: "A frame or file holds too many messages or batches. Nothing of it was accepted.",
+    meaning: "A frame or file holds too many messages or batches. None was accepted.",
     hint: "Have the sender send fewer messages at once. For frames set `listen.maxMessages` higher and restart the daemon.",
   },
   MLLP_UNREACHABLE: {
@@ -96,7 +96,7 @@ export const INTAKE_FAILURES = {
   RESULT_NOT_ENCODABLE: {
     class: "permanent",
     reaches: "nobody",
-    meaning: "The character set of the results lacks a character that this one needs.",
+    meaning: "The results' character set lacks a character of this one.",
     hint: "Set `results.encoding` of the profile to `utf-8`, for HL7 also to `as-received`, `cryobridge reload`, then `cryobridge queue retry ID`.",
   },
   HL7_CHARSET_UNKNOWN: {
@@ -116,8 +116,7 @@ export const INTAKE_FAILURES = {
   HL7_LINE_ENDS_MIXED: {
     class: "permanent",
     reaches: "hl7",
-    meaning:
-      "The segments of a message end in different ways, as where a text with line breaks was pasted into a field.",
+    meaning: "Segments of a message end in different ways, as where text with line breaks was pasted in.",
     hint: "Have the sender write line breaks inside fields as `\\.br\\`, and end all segments alike. If it never does, set `mixedLineEnds: accept` for the connector and restart the daemon.",
   },
   HL7_CHARSET_UTF8: {
@@ -131,7 +130,7 @@ export const INTAKE_FAILURES = {
   HL7_CHARSET_BYTES: {
     class: "permanent",
     reaches: "hl7",
-    meaning: "The message holds bytes that its character set does not have.",
+    meaning: "The message holds bytes that its character set lacks.",
     hint: byReload(
       "Correct MSH-18 at the sender, or set the connector's `encoding` to what it writes, such as `windows-1252` (`--charset` of `cryobridge hl7`).",
     ),
@@ -176,7 +175,7 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     reaches: "csv",
     meaning:
-      "The file is no text in this encoding: it holds NUL characters, or is a picture, a PDF or an Excel workbook.",
+      "The file is no text in this encoding: it has NUL characters, or is a picture, PDF or Excel workbook.",
     hint: byReload(
       "Save a workbook as CSV. For a CSV file set the connector's `encoding` to what the sender writes, such as `utf-16le` where NUL characters were found.",
     ),
@@ -206,7 +205,7 @@ export const INTAKE_FAILURES = {
   CSV_HEADER_TOO_WIDE: {
     class: "permanent",
     reaches: "csv",
-    meaning: "The header has more columns than allowed.",
+    meaning: "The header has too many columns.",
     hint: byReload(
       "Set `delimiter` of the profile to what the sender writes, or have it send fewer columns.",
     ),
@@ -302,7 +301,7 @@ export const INTAKE_FAILURES = {
   CSV_BYTES: {
     class: "permanent",
     reaches: "csv",
-    meaning: "The file holds bytes that its encoding does not have.",
+    meaning: "The file holds bytes that its encoding lacks.",
     hint: byReload(
       "Set `encoding` to what the sender writes, such as `windows-1252`, or have the file saved as UTF-8.",
     ),
@@ -316,7 +315,7 @@ export const INTAKE_FAILURES = {
   FILE_UNREADABLE: {
     class: "permanent",
     reaches: "csv",
-    meaning: "Cryobridge has no right to read the dropped file.",
+    meaning: "Cryobridge may not read the dropped file.",
     hint: "Let Cryobridge's account read the file. If it lies in `error` by then, drop it again.",
   },
   FILE_TOO_LARGE: {
@@ -328,19 +327,19 @@ export const INTAKE_FAILURES = {
   FILE_CHANGED: {
     class: "transient",
     reaches: "nobody",
-    meaning: "The file changed while it was read. It is read again.",
+    meaning: "The file changed while it was read.",
     hint: "Have the sender rename the finished file into the folder, or use a marker file.",
   },
   FILE_DUPLICATE: {
     class: "permanent",
     reaches: "nobody",
-    meaning: "The same bytes came through this connector before. Nothing was processed again.",
+    meaning: "The same bytes came through this connector before. Nothing was done again.",
     hint: "Nothing, if the file was sent twice by mistake. To order the same again, use new order numbers. After a change of the profile or the connector: `cryobridge reload` or a restart, then `cryobridge messages replay ID` with the ids that `cryobridge messages list --verdict refused` shows.",
   },
   FILE_WHOLE_REFUSED: {
     class: "permanent",
     reaches: "csv",
-    meaning: "The profile accepts whole files only, and other parts of this one have mistakes.",
+    meaning: "The profile accepts whole files only, and parts of this one have mistakes.",
     hint: "Correct the mistakes that are named and drop the file again.",
   },
   FILE_NAME_TAKEN: {
@@ -388,7 +387,7 @@ export const INTAKE_FAILURES = {
   CSV_ORDER_TOO_LARGE: {
     class: "permanent",
     reaches: "csv",
-    meaning: "More rows share one order number than one order may have.",
+    meaning: "Too many rows share one order number.",
     hint: byReload(
       "Check that the profile's column for `placerOrderNumber` holds order numbers. An order that is really so large has to come in parts, each under its own number.",
     ),

@@ -15,7 +15,7 @@ export const LEDGER_FAILURES = {
   LEDGER_NO_ACCOUNT: {
     class: "permanent",
     reaches: "nobody",
-    meaning: "Started as root, the embedded database needs an unprivileged account, and there is none.",
+    meaning: "Started as root, the embedded database found no unprivileged account.",
     hint: "Create a system user `cryobridge`, or start Cryobridge as an ordinary user.",
   },
   LEDGER_PLACE_UNREACHABLE: {
@@ -27,7 +27,7 @@ export const LEDGER_FAILURES = {
   LEDGER_DATA_LINKED: {
     class: "permanent",
     reaches: "nobody",
-    meaning: "A part of the embedded database's folder is a link, which a backup would miss.",
+    meaning: "A part of the embedded database's folder is a link, which a copy would miss.",
     hint: "Stop all daemons, then move the linked data into the link's place, or the whole data folder and set `dataDir`.",
   },
   LEDGER_DATA_NOT_OURS: {
@@ -51,7 +51,7 @@ export const LEDGER_FAILURES = {
   LEDGER_PASSWORD_MISSING: {
     class: "permanent",
     reaches: "nobody",
-    meaning: "The password file of the embedded database is gone.",
+    meaning: "The embedded database's password file is gone.",
     hint: "Put the file `password` back into the database's folder from your backup.",
   },
   LEDGER_PASSWORD_REFUSED: {
@@ -159,8 +159,7 @@ export const LEDGER_FAILURES = {
   LEDGER_EPOCH_UNUSABLE: {
     class: "transient",
     reaches: "nobody",
-    meaning:
-      "The file that shows a restored ledger can't be read or written. No call that creates something is made.",
+    meaning: "The file that shows a restored ledger can't be read or written. Nothing is submitted.",
     hint: "Correct the rights of the file and its folder, free disk space, or set `epochFile` to a place that no restore overwrites. A file that holds something else: put back the one of your last backup, or move it away if the ledger was not restored since the last stop.",
   },
   LEDGER_WENT_BACK: {
@@ -172,7 +171,7 @@ export const LEDGER_FAILURES = {
   QUEUE_UNAVAILABLE: {
     class: "transient",
     reaches: "nobody",
-    meaning: "The server of the job queue does not answer in time, or refuses what the queue needs.",
+    meaning: "The job queue's server does not answer in time, or refuses what is needed.",
     hint: "Check that PostgreSQL runs, or with `queue.backend: redis` what `queue.url` names, and run `cryobridge check`: it has a job go through the queue and says what the server refuses and what to do. No order is lost.",
   },
 } as const;

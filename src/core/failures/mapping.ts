@@ -5,7 +5,7 @@ export const MAPPING_FAILURES = {
   MAPPING_MESSAGE_TYPE_UNSUPPORTED: {
     class: "permanent",
     reaches: "hl7",
-    meaning: "The profile neither accepts nor ignores messages of this type.",
+    meaning: "The profile neither accepts nor ignores this message type.",
     hint: byReload(
       "List the type with the others as `accept` or `ignore` of the profile, or stop the sender from sending it here.",
     ),
@@ -13,7 +13,7 @@ export const MAPPING_FAILURES = {
   MAPPING_VERSION_UNSUPPORTED: {
     class: "permanent",
     reaches: "hl7",
-    meaning: "MSH-12 is empty or names an HL7 version that the profile does not accept.",
+    meaning: "MSH-12 is empty, or the profile does not accept that HL7 version.",
     hint: byReload(
       "Have the sender use an accepted version, or list it with the others as `versions` of the profile.",
     ),
@@ -88,19 +88,19 @@ export const MAPPING_FAILURES = {
   MAPPING_FACILITY_UNKNOWN: {
     class: "permanent",
     reaches: "any",
-    meaning: "The facility code is not in the profile's table, or not in `facilities` of the configuration.",
+    meaning: "The facility code is not in the profile's table, or not under `facilities`.",
     hint: "Add the code to the table that is named: `facility.table` of the profile, or `facilities`. Then `cryobridge reload`: waiting messages go on. Or have the lab correct it.",
   },
   MAPPING_CODE_UNKNOWN: {
     class: "permanent",
     reaches: "any",
-    meaning: "A value is not in the table by which the profile translates it.",
+    meaning: "A value is not in the profile's table for it.",
     hint: "Add the value to the profile's table, `cryobridge reload`, then `cryobridge messages replay ID`. Or have the lab correct it.",
   },
   MAPPING_EARLIER_WAITS: {
     class: "transient",
     reaches: "any",
-    meaning: "An earlier message of the same subject waits for a code, and this one must not overtake it.",
+    meaning: "An earlier message of the same subject waits for a code, and must not be overtaken.",
     hint: "`cryobridge messages waiting` lists the code: add it, or discard the earlier message.",
   },
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
@@ -127,7 +127,7 @@ export const MAPPING_FAILURES = {
   MAPPING_VALUE_TOO_LONG: {
     class: "permanent",
     reaches: "any",
-    meaning: "A value is longer than allowed at this place.",
+    meaning: "A value is too long.",
     hint: byReload("Shorten the value, or correct what the profile reads there."),
   },
   MAPPING_CHARACTER_INVALID: {

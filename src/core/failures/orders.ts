@@ -17,7 +17,7 @@ export const ORDER_FAILURES = {
   ORDER_CONTAINER_IN_OPEN_ORDER: {
     class: "permanent",
     reaches: "any",
-    meaning: "Another open order requests the same for one of these containers.",
+    meaning: "Another open order requests the same of one of these containers.",
     hint: "Ask the lab. If it is a duplicate: `cryobridge orders discard ID --reason TEXT`; the other order goes on, and the lab hears which one. Else `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_CONTAINER_STORED_ALREADY: {
@@ -41,7 +41,7 @@ export const ORDER_FAILURES = {
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
     reaches: "any",
-    meaning: "Each of many tries ended with the daemon, before the order was through.",
+    meaning: "Many tries ended with the daemon, before the order was through.",
     hint: "The daemon's log, or the system's, shows why it ended each time, such as out of memory. Fix that, then `cryobridge orders retry ID`.",
     lab: "could not be processed; the receiver's staff look into it",
   },
@@ -110,7 +110,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     reaches: "any",
     meaning:
-      "It is not known whether the service carried out a call: nothing was found there, or nothing that is surely the order's.",
+      "It is not known whether the service carried out a call: nothing that is surely the order's was found.",
     hint: "Search with `cryobridge service requests|procedures --subject CODE`. If the order's request is there, `cryobridge orders resolve ID --request-id|--procedure-id N`. If not, or once one from before a change of the order is cancelled there, `cryobridge orders retry ID`, which may send it again.",
     lab: "it is not certain whether the storage service has the order; staff find out",
   },
@@ -133,7 +133,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     reaches: "any",
     meaning:
-      "The service no longer knows a request or procedure of an order. It is asked again for a day; then the order is parked.",
+      "The service no longer knows a request or procedure of an order. After a day the order is parked.",
     hint: "Ask the service's operator what happened to it. If it is there under another number: `cryobridge orders resolve ID --request-id|--procedure-id N`. Once it is certain that nothing of it was or will be done: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number. Should the service know it again, it goes on by itself, once parked by `cryobridge orders retry ID`.",
   },
   ORDER_LEASE_LOST: {
@@ -189,21 +189,20 @@ export const ORDER_FAILURES = {
   CONTROL_ORDER_UNKNOWN: {
     class: "permanent",
     reaches: "any",
-    meaning: "A hold, release, change or status query names an order that never came through this connector.",
+    meaning: "An order control request names an order that never came through this connector.",
     hint: "Check the order number (ORC-2) with the lab. Nothing was changed.",
   },
   CONTROL_ORDER_AMBIGUOUS: {
     class: "permanent",
     reaches: "any",
-    meaning:
-      "The number of a hold, release, change or status query is that of several open orders, subjects or authorities.",
+    meaning: "An order control request's number is that of several open orders, subjects or authorities.",
     hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, and have it send the request again: for the first order with subject and assigning authority, for a later one by the filler order number (ORC-3) of its results. Then `cryobridge tasks done ID`.",
   },
   CONTROL_ORDER_DIFFERS: {
     class: "permanent",
     reaches: "any",
     meaning:
-      "A hold, release, change or status query names an order, but with another subject, assigning authority or filler order number.",
+      "An order control request names an order, but with another subject, assigning authority or filler order number.",
     hint: "Ask the lab which order is meant, then `cryobridge tasks done ID`. Nothing was changed.",
   },
   CONTROL_TOO_LATE: {
@@ -221,8 +220,7 @@ export const ORDER_FAILURES = {
   CONTROL_UNDER_WAY: {
     class: "permanent",
     reaches: "any",
-    meaning:
-      "The lab asked to hold, release or change the order while a call for it was under way or being looked for.",
+    meaning: "The lab asked to hold, release or change the order while a call for it was open.",
     hint: "If it still applies, have the lab send the request again; then `cryobridge tasks done ID`.",
   },
   CANCEL_REFUSED: {

@@ -38,7 +38,7 @@ export const SERVICE_FAILURES = {
   SERVICE_NO_ANSWER: {
     class: "ambiguous",
     reaches: "any",
-    meaning: "A call that creates something got no definite answer, so it may have been carried out.",
+    meaning: "A call that creates something got no definite answer.",
     hint: "Nothing. Cryobridge searches the service before it sends anything again.",
     lab: "the storage service gave no definite answer",
   },
@@ -66,7 +66,7 @@ export const SERVICE_FAILURES = {
   SERVICE_PATH_NONE: {
     class: "permanent",
     reaches: "any",
-    meaning: "What was to be called is `none` under `service.paths`: the service doesn't have it.",
+    meaning: "What was to be called is `none` under `service.paths`.",
     hint: "Where the service has it, write its path under `service.paths` and restart the daemon; `cryobridge check` looks for it. Then `cryobridge orders retry ID`.",
     lab: "the storage service does not offer what the order needs; nothing was done",
   },
@@ -88,8 +88,7 @@ export const SERVICE_FAILURES = {
   SERVICE_TOKEN_REFUSED: {
     class: "transient",
     reaches: "any",
-    meaning:
-      "The service refused the access token of a call that creates something, and a new token was fetched.",
+    meaning: "The service refused the access token of a call that creates something. A new one was fetched.",
     hint: "Nothing. Cryobridge searches the service, then sends the call again.",
     lab: "the storage service lets no order in at the moment",
   },
@@ -110,7 +109,7 @@ export const SERVICE_FAILURES = {
   SERVICE_SHAPE_UNKNOWN: {
     class: "transient",
     reaches: "any",
-    meaning: "A read was answered with JSON of an unknown shape, such as another wrapping of a list.",
+    meaning: "A read was answered with JSON of an unknown shape, such as a list wrapped otherwise.",
     hint: "Where the message names lists, say which one holds the entries: `service.listEnvelope: { key: name }`, then restart the daemon. Otherwise ask the service's operator what answers there.",
     lab: "the storage service gave no usable answer",
   },
@@ -124,14 +123,14 @@ export const SERVICE_FAILURES = {
   SERVICE_ID_TOO_LARGE: {
     class: "transient",
     reaches: "any",
-    meaning: "The service gives an id above 2^53 - 1 (9007199254740991), which can't be read exactly.",
+    meaning: "The service gives an id above 2^53 - 1, which can't be read exactly.",
     hint: "Ask the service's operator for smaller ids; then it goes on by itself. An order that can't wait: first `cryobridge orders discard ID --reason TEXT`, so that it is not sent meanwhile; then have the facility look whether it has a request of it, do it by hand if not, and report to the lab what was done. One whose call may be under way can't be discarded: have nothing done by hand until it is parked.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_LIST_UNPAGED: {
     class: "transient",
     reaches: "any",
-    meaning: "A list may be cut: the service refuses or ignores `page`, and gives just one full page.",
+    meaning: "A list may be cut: the service ignores or refuses `page`, and gives one full page.",
     hint: "Ask the service's operator for paging. Where the list comes whole when it is asked without `page` and `perPage`, name it, such as `service.unpaged: [containers]`; where its length follows `perPage`, ask for more than it ever holds, such as `service.perPage: 1000`. Then restart the daemon.",
     lab: "the storage service gave no usable answer",
   },
@@ -145,7 +144,7 @@ export const SERVICE_FAILURES = {
   SERVICE_LIST_TOO_LONG: {
     class: "permanent",
     reaches: "any",
-    meaning: "A list did not end within the limit, probably because the service ignores filters.",
+    meaning: "A list did not end within the limit: the service may ignore filters.",
     hint: "`cryobridge check` shows which filters work. Once the service filters: `cryobridge orders retry ID`. Until then have the facility look for the order's request, or make it by hand where there is none: `cryobridge orders resolve ID --request-id|--procedure-id N` links it.",
     lab: "the storage service can't be searched for what the order needs; staff handle the order",
   },

@@ -68,7 +68,7 @@ export const WORDS_BY_COLUMN = {
   storage: "the name of the tank or other storage",
   canister: "the canister; external surface",
   cane: "the cane; external surface",
-  position: "the place within the storage as a text of the service, which may name canister, cane and slot",
+  position: "the place within the storage in the service's words, such as canister, cane and slot",
   stored_at: "when the container was stored, by the service",
   error: "why it was not done, with the line and column where that is known",
   updated_at: "when it happened",
@@ -76,8 +76,8 @@ export const WORDS_BY_COLUMN = {
   facility: "the name of the facility under `facilities`",
   container_id: "the service's number of the container",
   container_description: "what is in the container, as the lab named it",
-  input_file: "the name of the file that the order or row came in",
-  line: "the line of that file on which the order begins, or the row",
+  input_file: "the name of the file of the order or row",
+  line: "the line of the order's beginning, or of the row",
 } as const;
 
 export type ResultColumn = keyof typeof WORDS_BY_COLUMN;

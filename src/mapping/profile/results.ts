@@ -46,7 +46,7 @@ const UNKNOWN_CODES: readonly string[] = [
 const reasonsSchema = z
   .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
   .describe(
-    `The lab's words for reasons, by failure code (docs/errors.md), and for what stands before them: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_, HL7_ and MAPPING_ codes {column} and {expected} insert the column and what was expected there, and a clause in brackets ([, expected {expected}]) is left out where there is none. An answer with a reason that has no words here is in English.`,
+    `The lab's words for reasons, by failure code (docs/errors.md), and for what stands before them: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_, HL7_ and MAPPING_ codes {column} and {expected} the column and what was expected there; a clause in brackets ([, expected {expected}]) is left out where there is none. An answer with a reason without words here is in English.`,
   );
 type Reasons = z.output<typeof reasonsSchema>;
 
@@ -273,7 +273,7 @@ export const hl7Results = {
   format: formatSchema
     .default("oru")
     .describe(
-      "ORU^R01 (what every lab system can file), ORM^O01 with ORC-1, or SSU^U03 with the places of containers.",
+      "HL7: ORU^R01 (what every lab system can file), ORM^O01 with ORC-1, or SSU^U03 with the places of containers.",
     ),
   formats: z
     .partialRecord(resultStateSchema, formatSchema)
@@ -292,27 +292,25 @@ export const hl7Results = {
     .enum(["response", "result", "none"])
     .default("response")
     .describe(
-      "HL7: how requests about earlier orders (ORC-1 CA, HD, SS …) are answered: by an order response (ORR, ORL), a result, or not at all.",
+      "HL7: how requests about earlier orders (ORC-1 CA, HD, SS …) are answered: by an order response (ORR, ORL), a result, or nothing.",
     ),
   fields: z
     .record(z.string(), fieldValueSchema)
     .default({})
     .transform(compileFields)
-    .describe(
-      "HL7: fields of what is sent, by path, with the text to stand there instead; {name} inserts a value.",
-    ),
+    .describe("HL7: fields of what is sent, by path, with another text; {name} inserts a value."),
   batchResponse: z
     .enum(["all", "errors", "none"])
     .optional()
     .describe(
-      "HL7: how a batch (BHS) is answered: by one batch with all answers, by one with errors only, or by single answers. Unless set none for files and all for connections.",
+      "HL7: whether a batch (BHS) is answered by a batch with all answers, one with errors only, or single answers (none). Unless set none for files and all for connections.",
     ),
   namespace: z
     .string()
     .min(1)
     .max(20)
     .default("CRYOBRIDGE")
-    .describe("Second component of our filler order number (ORC-3, OBR-3)."),
+    .describe("HL7: Second component of our filler order number (ORC-3, OBR-3)."),
   ...ofBoth,
   reasons: reasonsSchema.transform(checkHl7Reasons).optional(),
   suffix: z
@@ -327,12 +325,16 @@ export const hl7Results = {
     .string()
     .regex(/^2\.[3-8](?:\.\d)?$/, "expected an HL7 version such as 2.5.1")
     .optional()
-    .describe("MSH-12 of what is sent; the version of the message that is answered unless set."),
-  sender: party.optional().describe("MSH-3 and MSH-4 of what is sent; the original's receiver unless set."),
-  receiver: party.optional().describe("MSH-5 and MSH-6 of what is sent; the original's sender unless set."),
+    .describe("HL7: MSH-12 of what is sent; the version of the message that is answered unless set."),
+  sender: party
+    .optional()
+    .describe("HL7: MSH-3 and MSH-4 of what is sent; the original's receiver unless set."),
+  receiver: party
+    .optional()
+    .describe("HL7: MSH-5 and MSH-6 of what is sent; the original's sender unless set."),
   statusMap: statusMapSchema
     .optional()
-    .describe("ORC-1, ORC-5, OBR-25 and SAC-8 by the answer or state that is sent."),
+    .describe("HL7: ORC-1, ORC-5, OBR-25 and SAC-8 by the answer or state that is sent."),
 };
 
 /** The part `results` of a CSV profile. */
@@ -355,7 +357,7 @@ export const csvResults = {
     .default([...csvResultColumns])
     .transform(compileColumns)
     .describe(
-      "CSV: the columns in their order, each by its name; as { order_number: Auftrag } with a heading, as { value: LAB-7, header: Quelle } for a constant, or formed: { from: [stored_at, updated_at], header: Datum }, { from: { join: [storage, position], with: / }, header: Platz }, also with `as`, `table`, `caseSensitive` and `default`.",
+      "CSV: the columns in their order, each by its name; { order_number: Auftrag } with a heading; { value: LAB-7, header: Quelle } for a constant; or formed: { from: [stored_at, updated_at], header: Datum }, { from: { join: [storage, position], with: / }, header: Platz }, also with `as`, `table`, `caseSensitive` and `default`.",
     ),
   joinContainers: z
     .string()

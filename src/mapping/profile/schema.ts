@@ -48,7 +48,7 @@ const valueObjectSchema = z.strictObject({
   from: sourcesSchema
     .optional()
     .describe(
-      "Where to look; the first place that has a value counts. For a label, number, subject code or date: the first whose segment or column is there, even if it is empty.",
+      "Where to look; the first place that has a value counts, for a label, number, subject code or date the first whose segment or column is there, even if it is empty.",
     ),
   value: z.string().optional().describe("A constant instead of `from`."),
   as: pipelineSchema.optional().describe("Transforms, applied in turn."),
@@ -61,18 +61,13 @@ const valueObjectSchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Whether `nord` and `NORD` are two codes of `table`; false unless set."),
-  default: z
-    .string()
-    .optional()
-    .describe(
-      "Used as it is when no place has a value; for a label, number, subject code or date only when none of the places is there.",
-    ),
+  default: z.string().optional().describe("Used as it is where no place counts."),
   agree: z.boolean().optional().describe("All places that have a value must have the same one."),
   allow: z
     .array(z.enum(ALLOWED))
     .optional()
     .describe(
-      "For the order number, subject codes, names and labels: what the lab's real ones may look like, though it is refused else: `words` for no value, such as NULL or None; `dates`, such as 01.02.2003 or 1-Mar.",
+      "For order number, subject codes, names and labels: real ones that are refused else: `words` for no value, such as NULL or None; `dates`, such as 01.02.2003 or 1-Mar.",
     ),
   required: z
     .boolean()
@@ -87,13 +82,13 @@ const valueObjectSchema = z.strictObject({
     })
     .optional()
     .describe(
-      "For `containers.label` and `containers.description`: several values stand in one cell or field, with this between them; `lines` for line ends, `repetitions` for those of an HL7 field.",
+      "For `containers.label` and `containers.description`: what stands between several values in one cell or field; `lines` for line ends, `repetitions` for those of an HL7 field.",
     ),
   every: z
     .boolean()
     .optional()
     .describe(
-      "For `containers.label` and `containers.description`: every place of the list that has a value gives a container.",
+      "For `containers.label` and `containers.description`: every place that has a value gives a container.",
     ),
 });
 
@@ -252,7 +247,7 @@ const trailerSchema = z.strictObject({
   sum: valueSchema
     .optional()
     .describe(
-      "The column whose values the line adds up, also as { from: COLUMN, as: digits }. The total is the group in parentheses that `count` does not name, or without one what the line has in that column. Decimal commas or points, and separators of thousands, are understood. Not checked unless set.",
+      "The column whose values the line adds up, also as { from: COLUMN, as: digits }. The total is the group that `count` does not name, or without one what the line has in that column, also with a decimal comma and separators of thousands. Not checked unless set.",
     ),
   required: z.boolean().optional().describe("Whether a file without the line is refused; true unless set."),
 });
@@ -315,7 +310,7 @@ export const csvSettings = {
     .enum(["refuse", "fill"])
     .default("refuse")
     .describe(
-      "CSV: what becomes of a row with fewer values than headings, as Excel writes one whose last cells are empty: it refuses the file, or is filled with empty values where it has all columns that every row needs.",
+      "CSV: whether a row with fewer values than headings, as Excel writes one whose last cells are empty, refuses the file, or is filled where it has all columns that every row needs.",
     ),
   noRow: z
     .array(z.string().min(1))
