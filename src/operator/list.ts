@@ -147,7 +147,7 @@ export function nothingOf<Row, F extends Filters>(
 }
 
 /** Whether a list is narrowed by nothing but these filters. */
-export function isNarrowedBy(values: FilterValues<Filters>, ...names: readonly string[]): boolean {
+export function isNarrowedOnlyBy(values: FilterValues<Filters>, ...names: readonly string[]): boolean {
   return Object.entries(values).every(([name, value]) => (value !== undefined) === names.includes(name));
 }
 

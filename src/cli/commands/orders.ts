@@ -5,7 +5,7 @@ import { formatId } from "../../ledger/ids.ts";
 import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { FoundAtService } from "../../operator/acts.ts";
-import { isNarrowedBy } from "../../operator/list.ts";
+import { isNarrowedOnlyBy } from "../../operator/list.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
 import { withSurroundings } from "../../operator/order-details.ts";
@@ -39,7 +39,7 @@ export function define(orders: Command, cli: Cli): void {
     whenEmpty: async (session, { pool }, values) => {
       const { find } = values;
       const words =
-        find !== undefined && isNarrowedBy(values, "find") ? await inMessage(pool, find) : undefined;
+        find !== undefined && isNarrowedOnlyBy(values, "find") ? await inMessage(pool, find) : undefined;
       if (words) session.note(clean(`${find}: ${words.message}. ${words.hint}`));
     },
   });

@@ -1,6 +1,6 @@
 import { type AuditEntry, listActors, listAudit } from "../../ledger/operator/audit.ts";
 import type { Column } from "../column.ts";
-import { code, isNarrowedBy, known, list, search, since } from "../list.ts";
+import { code, isNarrowedOnlyBy, known, list, search, since } from "../list.ts";
 
 /** Acts whose names say too little. */
 const ACTION_WORDS: Readonly<Record<string, string>> = {
@@ -56,7 +56,7 @@ export const AUDIT_LIST = list({
   },
   columns: AUDIT_COLUMNS,
   nothing: (values) =>
-    isNarrowedBy(values) ? "Nobody did anything yet." : "Nobody did anything of that kind.",
+    isNarrowedOnlyBy(values) ? "Nobody did anything yet." : "Nobody did anything of that kind.",
   read: ({ pool }, filter, { limit, after: beforeId }) => listAudit(pool, { ...filter, beforeId, limit }),
   page: { of: ({ id }) => String(id) },
 });

@@ -1,5 +1,5 @@
 import { FILE_STATUSES, listFiles } from "../../ledger/messages/file-views.ts";
-import { byConnector, choice, isNarrowedBy, list, search, since } from "../list.ts";
+import { byConnector, choice, isNarrowedOnlyBy, list, search, since } from "../list.ts";
 import { FILE_COLUMNS, FILE_STATUS_WORDS } from "../things/files.ts";
 
 /** Dropped files. */
@@ -20,7 +20,7 @@ export const FILE_LIST = list({
   },
   columns: FILE_COLUMNS,
   nothing: (values) =>
-    isNarrowedBy(values, "find") ? `No file's name begins with ${values.find}.` : "No files.",
+    isNarrowedOnlyBy(values, "find") ? `No file's name begins with ${values.find}.` : "No files.",
   read: ({ pool }, { find: name, ...filter }, { limit, after: beforeId }) =>
     listFiles(pool, { name, ...filter, beforeId, limit }),
   page: { kind: "f", of: ({ fileId }) => fileId },

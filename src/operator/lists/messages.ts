@@ -1,5 +1,5 @@
 import { listMessages } from "../../ledger/messages/views.ts";
-import { byConnector, choice, isNarrowedBy, list, search, since } from "../list.ts";
+import { byConnector, choice, isNarrowedOnlyBy, list, search, since } from "../list.ts";
 import { MESSAGE_COLUMNS } from "../message-columns.ts";
 import { PAINT_BY_VERDICT } from "../order-columns.ts";
 
@@ -20,7 +20,7 @@ export const MESSAGE_LIST = list({
   },
   columns: MESSAGE_COLUMNS,
   nothing: (values) =>
-    isNarrowedBy(values, "find")
+    isNarrowedOnlyBy(values, "find")
       ? `No message has the id, control id or file ${values.find}, or the number or container ${values.find} without an order of it.`
       : "No messages.",
   read: ({ pool }, { find: word, ...filter }, { limit, after: beforeId }) =>

@@ -1,7 +1,7 @@
 import { ORDER_STATES } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
-import { byConnector, choices, code, isNarrowedBy, list, search, since } from "../list.ts";
+import { byConnector, choices, code, isNarrowedOnlyBy, list, search, since } from "../list.ts";
 import { ORDER_COLUMNS, stateInWords } from "../order-columns.ts";
 import { withSurroundings } from "../order-details.ts";
 import { connectorNames } from "../place.ts";
@@ -32,9 +32,9 @@ export const ORDER_LIST = list({
   },
   columns: ORDER_COLUMNS,
   nothing: (values) =>
-    isNarrowedBy(values, "find")
+    isNarrowedOnlyBy(values, "find")
       ? `No order has the number, id, container or control id ${values.find}, or came in a file whose name begins so.`
-      : isNarrowedBy(values)
+      : isNarrowedOnlyBy(values)
         ? "No order has come in yet."
         : "No order is like that.",
   read: async (place, values, { limit, after: beforeId }) => {

@@ -1,4 +1,5 @@
 import { Failure } from "../../core/failures.ts";
+import { formatId } from "../../ledger/ids.ts";
 import { drainWorkers, listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import { recordJson } from "../column.ts";
 import {
@@ -24,23 +25,18 @@ export const DRAIN: SiteAct<OnWorker> = {
   isDangerous: true,
   act: async ({ pool }, by, on) => {
     const drained = await drainWorkers(pool, on.id === undefined ? { name: on.name } : { id: on.id }, by);
-    if (drained.length === 0) throw await noneOfThatName(pool, on.id === undefined ? on.name : `w${on.id}`);
+    if (drained.length === 0)
+      throw await noneOfThatName(pool, on.id === undefined ? on.name : formatId("w", on.id));
     return {
       isDone: true,
       lines: drained.map((id) => [
         "done",
-        `w${id} finishes what it has in hand and ends; \`cryobridge workers\` shows when`,
+        `${formatId("w", id)} finishes what it has in hand and ends; \`cryobridge workers\` shows when`,
       ]),
-      json: { drained: drained.map((id) => `w${id}`) },
+      json: { drained: drained.map((id) => formatId("w", id)) },
     };
   },
 };
-
-/** The number of a worker's id, such as `w12`; undefined for what is none. */
-export function workerNumber(word: string): number | undefined {
-  const digits = /^w([1-9]\d{0,8})$/.exec(word)?.[1];
-  return digits === undefined ? undefined : Number(digits);
-}
 
 async function noneOfThatName(pool: SitePlace["pool"], word: string): Promise<Failure> {
   const known = await listWorkers(pool, 0);
@@ -82,7 +78,7 @@ export const RELOAD: SiteAct = {
       ],
       json: {
         workers: configured.map((worker) => recordJson(CONFIGURATION_COLUMNS, worker, viewer)),
-        silent: silent.map(({ id }) => `w${id}`),
+        silent: silent.map(({ id }) => formatId("w", id)),
       },
     };
   },
@@ -111,5 +107,5 @@ function silentLine(worker: WorkerView): OutcomeLine {
 /** `north (w7)`. */
 function nameOf({ id, name }: { readonly id?: number | undefined; readonly name?: string }): string {
   if (id === undefined) return name ?? "";
-  return name === undefined ? `w${id}` : `${name} (w${id})`;
+  return name === undefined ? formatId("w", id) : `${name} (${formatId("w", id)})`;
 }
