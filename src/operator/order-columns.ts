@@ -8,7 +8,7 @@ import type { DeliveryDetails, DeliveryView } from "../ledger/operator/views.ts"
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 import { ageColumn, type Column, forPrograms, type Paint, recordJson, type Viewer } from "./column.ts";
 import { readyHint } from "./ready-hint.ts";
-import { withHint } from "./text.ts";
+import { hideText, withHint } from "./text.ts";
 import { relativeTime } from "./times.ts";
 import { hintFor, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
@@ -245,7 +245,8 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
       return deliveryId === undefined ? file && `/files/${file.fileId}` : `/results/${deliveryId}`;
     },
   },
-  ...forPrograms<Task>("orderId", "messageId", "deliveryId", "file"),
+  ...forPrograms<Task>("orderId", "messageId", "deliveryId"),
+  { key: "file", value: ({ file }, viewer) => file && { ...file, path: pathOf(file, viewer) } },
   { key: "placerOrderNumber", title: "order number", isFlexible: true, show: showNumber },
   { key: "placerAuthority", value: authorityOf },
   { key: "kind" },
@@ -259,11 +260,16 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
     key: "text",
     title: "what",
     isFlexible: true,
-    show: ({ file, text }) =>
-      file === undefined ? text : `${file.path} of connector ${file.connector}: ${text}`,
+    show: ({ file, text }, viewer) =>
+      file === undefined ? text : `${pathOf(file, viewer)} of connector ${file.connector}: ${text}`,
   },
   ...forPrograms<Task>("closedAt", "closedBy"),
 ];
+
+/** Where a dropped file lies, which may name a patient. */
+function pathOf({ path }: NonNullable<Task["file"]>, { mayShowPhi }: Viewer): string {
+  return hideText(path, mayShowPhi);
+}
 
 /** The subject of an order for programs. */
 export function subjectJson({ subject }: { readonly subject: OrderSubject }, viewer: Viewer) {

@@ -129,7 +129,12 @@ export const ORDER_DETAIL_COLUMNS: readonly Column<WithMessage>[] = [
 export const CONTAINER_COLUMNS: readonly Column<LedgerOrder["containers"][number]>[] = [
   { key: "position" },
   { key: "label", title: "label" },
-  { key: "description", title: "description", isFlexible: true, isPhi: true },
+  {
+    key: "description",
+    title: "description",
+    isFlexible: true,
+    isHidden: (_, { mayShowPhi }) => !mayShowPhi,
+  },
   { key: "containerId", title: "container id", isRight: true },
   {
     key: "location",

@@ -30,12 +30,6 @@ export function define(orders: Command, cli: Cli): void {
       "cryobridge orders list --state parked,failed --since 1d",
       "cryobridge orders list --find V-1001",
     ],
-    beforeShown: (session, { pool }, shown) =>
-      recordShown(
-        session,
-        pool,
-        shown.map(({ id }) => formatId("o", id)),
-      ),
     whenEmpty: async (session, { pool }, values) => {
       const { find } = values;
       const words =

@@ -36,7 +36,7 @@ export function addOrderPages(site: Site, records: Records, beginWork: BeginWork
     },
   });
   addActs(site, ORDERS, records, { list: ORDER_LIST, beginWork });
-  addSiteAct(site, RELEASED_AT, RELEASE_AFTER_RESTORE, records, () => ({}));
+  addSiteAct(site, RELEASE_AFTER_RESTORE, records, () => ({}));
   addOrderPage(site, records);
 }
 
@@ -87,8 +87,5 @@ function addOrderPage(site: Site, records: Records): void {
 /** Goes on after a restore without comparing anything more. */
 async function releaseAfterRestoreForm(visit: Visit, { pool }: Pick<Records, "pool">): Promise<Html> {
   const warnings = await RELEASE_AFTER_RESTORE.warnings({ pool });
-  return formOf(RELEASE_AFTER_RESTORE, RELEASED_AT, {}, visit, { warnings });
+  return formOf(RELEASE_AFTER_RESTORE, RELEASE_AFTER_RESTORE.path, {}, visit, { warnings });
 }
-
-/** Where its form leads. */
-const RELEASED_AT = "/orders/release-after-restore";

@@ -26,11 +26,11 @@ export function addWorkerPage(site: Site, records: Records): void {
 ${remarkBoxes(remarks)}
 ${at("workers")}
 <div class="acts">${workers.filter(mayDrain).map((worker) => formOf(DRAIN, `${PATH}/${formatId("w", worker.id)}/drain`, worker, visit))}</div>
-${at("configuration", { below: html`<div class="acts">${formOf(RELOAD, `${PATH}/reload`, {}, visit)}</div>` })}`,
+${at("configuration", { below: html`<div class="acts">${formOf(RELOAD, RELOAD.path, {}, visit)}</div>` })}`,
     };
   });
-  addSiteAct(site, `${PATH}/reload`, RELOAD, records, () => ({}));
-  addSiteAct(site, `${PATH}/:id/drain`, DRAIN, records, ({ params: { id = "" } }) => {
+  addSiteAct(site, RELOAD, records, () => ({}));
+  addSiteAct(site, DRAIN, records, ({ params: { id = "" } }) => {
     const number = parseId("w", id);
     return number === undefined ? undefined : { id: number };
   });

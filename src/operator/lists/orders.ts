@@ -31,6 +31,7 @@ export const ORDER_LIST = list({
     since: since("orders that came in "),
   },
   columns: ORDER_COLUMNS,
+  seen: ({ id }) => formatId("o", id),
   nothing: (values) =>
     isNarrowedOnlyBy(values, "find")
       ? `No order has the number, id, container or control id ${values.find}, or came in a file whose name begins so.`

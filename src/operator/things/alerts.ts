@@ -48,7 +48,7 @@ const SILENCING = "Nothing is announced of it for a while; what still holds then
 
 /** Something that is wrong, of which people were told. */
 export const ALERTS = {
-  ...{ kind: "a", noun: "alert", path: "/alerts", listed: "alerts list" },
+  ...{ kind: "a", noun: "alert", path: "/alerts" },
   find: findAlert,
   numberOf: ({ id }) => id,
   details: { help: "Show an alert, and what was sent of it.", read },
@@ -79,7 +79,7 @@ export const ALERTS = {
 
 /** What a person wants to hear nothing of for a while. */
 export const SILENCES = {
-  ...{ kind: "s", noun: "silence", path: "/alerts/silences", listed: "alerts silences" },
+  ...{ kind: "s", noun: "silence", path: "/alerts/silences" },
   find: findSilence,
   numberOf: ({ id }) => id,
   acts: {
@@ -104,7 +104,13 @@ interface OnSilenced {
 
 /** Announces nothing of an alert, or of all of a kind, for a while. The console's form has it of a kind. */
 export const SILENCE: SiteAct<OnSilenced> = {
-  ...{ command: "alerts silence", button: "Silence a kind", reason: "required", reasonHelp: "why" },
+  ...{
+    command: "alerts silence",
+    path: "/alerts/silence",
+    button: "Silence a kind",
+    reason: "required",
+    reasonHelp: "why",
+  },
   help: "Announce nothing of an alert, or of all of a kind, for a while. What still holds then is announced.",
   example: 'cryobridge alerts silence noTraffic --for 4h --reason "holiday"',
   explains: "Nothing is announced of any alert of the kind for a while; what still holds then is.",
@@ -136,7 +142,7 @@ interface OnPlace {
 
 /** Sends the places of alerts a test message; not done where one of them did not take it. Whether the ledger answers is another question. */
 export const TEST_PLACES: SiteAct<OnPlace> = {
-  ...{ command: "alerts test", button: "Send a test…", reason: "none" },
+  ...{ command: "alerts test", path: "/alerts/test", button: "Send a test…", reason: "none" },
   help: "Send each place of alerts.to a test message, and say what came of it. Needs neither a daemon nor the ledger, whose audit keeps it where it answers.",
   example: "cryobridge alerts test --to email",
   explains: "Each place gets a message which says that it is a test, and that nothing is wrong.",

@@ -91,7 +91,7 @@ function messagesOf({ verdicts, isCut }: FileView): string {
 
 /** A dropped file. */
 export const FILES = {
-  ...{ kind: "f", noun: "file", path: "/files", listed: "files list" },
+  ...{ kind: "f", noun: "file", path: "/files" },
   find: findFile,
   numberOf,
   details: {

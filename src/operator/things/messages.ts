@@ -24,7 +24,7 @@ const UNLESS = "unless its profile leaves refusals out (results.send)";
 
 /** A message that came in. */
 export const MESSAGES = {
-  ...{ kind: "m", noun: "message", path: "/messages", listed: "messages list" },
+  ...{ kind: "m", noun: "message", path: "/messages" },
   find: findMessage,
   findAll: listMessagesById,
   numberOf,

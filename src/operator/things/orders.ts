@@ -43,7 +43,7 @@ const AT_ONCE = "At once where nothing has left for the service; else the servic
 
 /** An order: all that is known of it, and what a person can do to it. */
 export const ORDERS = {
-  ...{ kind: "o", noun: "order", path: "/orders", listed: "orders list" },
+  ...{ kind: "o", noun: "order", path: "/orders" },
   find: async (pool, id) => (await readOrders(pool, [id]))[0],
   findAll: async (pool, ids) => (await listOrders(pool, { ids, limit: ids.length })).reverse(),
   numberOf: ({ id }) => id,

@@ -20,7 +20,7 @@ import { nameOf } from "../why-waiting.ts";
 
 /** A result for the lab. */
 export const RESULTS = {
-  ...{ kind: "d", noun: "result", path: "/results", listed: "results list" },
+  ...{ kind: "d", noun: "result", path: "/results" },
   find: findDelivery,
   numberOf,
   details: {

@@ -1,5 +1,5 @@
 import { Failure } from "../../core/failures.ts";
-import { formatId } from "../../ledger/ids.ts";
+import { formatId, parseId } from "../../ledger/ids.ts";
 import { drainWorkers, listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import { recordJson } from "../column.ts";
 import {
@@ -18,11 +18,20 @@ type OnWorker =
   | { readonly name: string; readonly id?: undefined };
 
 /** Has daemons end. */
-export const DRAIN: SiteAct<OnWorker> = {
-  ...{ command: "workers --drain", button: (on) => `Stop ${nameOf(on)}`, reason: "usual" },
+export const DRAIN = {
+  ...{
+    command: "workers --drain",
+    path: "/workers/:id/drain",
+    button: (on) => `Stop ${nameOf(on)}`,
+    reason: "usual",
+  },
   explains:
     "It finishes what it has in hand and ends; with the last one, nothing is taken in or sent any more, and this console ends with its daemon.",
   isDangerous: true,
+  on: (word): OnWorker => {
+    const id = parseId("w", word);
+    return id === undefined ? { name: word } : { id };
+  },
   act: async ({ pool }, by, on) => {
     const drained = await drainWorkers(pool, on.id === undefined ? { name: on.name } : { id: on.id }, by);
     if (drained.length === 0)
@@ -36,7 +45,7 @@ export const DRAIN: SiteAct<OnWorker> = {
       json: { drained: drained.map((id) => formatId("w", id)) },
     };
   },
-};
+} as const satisfies SiteAct<OnWorker>;
 
 async function noneOfThatName(pool: SitePlace["pool"], word: string): Promise<Failure> {
   const known = await listWorkers(pool, 0);
@@ -51,7 +60,7 @@ const RELOADED_WITHIN_MS = 15_000;
 
 /** Has all daemons take over their configuration; not done where one of them refused it or has not answered. */
 export const RELOAD: SiteAct = {
-  ...{ command: "reload", button: "Reload the configuration", reason: "optional" },
+  ...{ command: "reload", path: "/workers/reload", button: "Reload the configuration", reason: "optional" },
   example: "cryobridge reload --reason 'a new facility'",
   explains:
     "Every daemon checks its whole configuration and takes over profiles, tables, facilities and alerts; no connection is lost. With a mistake in the files, it goes on with what it has.",
