@@ -1,10 +1,10 @@
 import { ALERT_KINDS } from "../../core/condition-kinds.ts";
 import type { Alert } from "../../ledger/alerts/alerts.ts";
 import type { Silence } from "../../ledger/alerts/silences.ts";
-import { describeMaintenance, LEVELS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
 import { SILENCE_LIST } from "../../operator/lists/silences.ts";
-import { maintenanceUntil } from "../../operator/maintenance.ts";
+import { describeMaintenance, maintenanceUntil } from "../../operator/maintenance.ts";
+import { LEVELS } from "../../operator/signs.ts";
 import { ALERTS, SILENCE, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { addActs, beforeRows, formOf, formsOf, inputOf } from "../act-forms.ts";
 import { options, section } from "../components.ts";

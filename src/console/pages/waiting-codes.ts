@@ -1,5 +1,5 @@
 import type { WaitingCode } from "../../ledger/messages/waiting.ts";
-import { whatFor, whyStillWaiting } from "../../operator/message-columns.ts";
+import { whatFor, whyStillWaiting } from "../../operator/message-words.ts";
 import { counted } from "../../operator/text.ts";
 import { RELEASE } from "../../operator/things/waiting.ts";
 import { lasting } from "../ages.ts";

@@ -3,6 +3,7 @@ import { parseDuration } from "../../core/duration.ts";
 import { asFailure, Failure } from "../../core/failures.ts";
 import { LATE, LEDGER_WITHIN_MS, within } from "../../core/within.ts";
 import { type Alert, acknowledgeAlert, findAlert } from "../../ledger/alerts/alerts.ts";
+import type { AlertDelivery } from "../../ledger/alerts/messages.ts";
 import {
   endSilence,
   findSilence,
@@ -13,16 +14,12 @@ import {
 import { asRefusal } from "../../ledger/database-failures.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import {
-  ALERT_COLUMNS,
-  ALERT_MESSAGE_COLUMNS,
-  describeSilenced,
-  LEVELS,
-  withMessages,
-} from "../alert-columns.ts";
-import type { Viewer } from "../column.ts";
+import type { Column, Viewer } from "../column.ts";
+import { ALERT_COLUMNS, fateOf, withMessages } from "../lists/alerts.ts";
+import { describeSilenced } from "../lists/silences.ts";
 import { type Details, fieldsPart, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
+import { LEVELS } from "../signs.ts";
 import type { SiteAct, SitePlace } from "../site-act.ts";
 import { notFound, onEach, type Thing } from "../thing.ts";
 
@@ -180,6 +177,20 @@ function whyNotKept(error: unknown): string {
   const { message, code } = asRefusal(error) ?? asFailure(error);
   return `Not kept in the audit: ${message} (${code})`;
 }
+
+/** What a place was sent of an alert. */
+const ALERT_MESSAGE_COLUMNS: readonly Column<AlertDelivery>[] = [
+  { key: "place", title: "place" },
+  { key: "event", title: "what", show: ({ event }) => (event === "over" ? "its end" : "its start") },
+  {
+    title: "state",
+    show: fateOf,
+    paint: ({ sentAt, givenUpAt }) => (sentAt ? "green" : givenUpAt ? "red" : "yellow"),
+  },
+  { key: "attempts", title: "attempts", isRight: true },
+  { key: "sentAt", title: "when" },
+  { key: "failure", title: "last error", isFlexible: true },
+];
 
 async function read({ pool }: Place, alert: Alert, viewer: Viewer): Promise<Details> {
   const [row] = await withMessages(pool, [alert]);

@@ -15,14 +15,9 @@ import type { FoundAtService, OrderAct } from "../acts.ts";
 import { CALL_COLUMNS, describeCall } from "../calls.ts";
 import { type Column, forPrograms, recordJson, type Viewer } from "../column.ts";
 import { hideRecord } from "../hide-record.ts";
-import { MESSAGE_PLACE } from "../message-columns.ts";
-import {
-  DELIVERY_COLUMNS,
-  PAINT_BY_STATE,
-  stateInWords,
-  subjectJson,
-  TASK_COLUMNS,
-} from "../order-columns.ts";
+import { MESSAGE_PLACE } from "../lists/messages.ts";
+import { DELIVERY_COLUMNS } from "../lists/results.ts";
+import { TASK_COLUMNS } from "../lists/tasks.ts";
 import {
   CONTAINER_COLUMNS,
   describeAnswer,
@@ -32,6 +27,7 @@ import {
   readOrderDetails,
   whyEnded,
 } from "../order-details.ts";
+import { PAINT_BY_STATE, stateInWords, subjectJson } from "../order-words.ts";
 import { type Details, fieldsPart, type Remark, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
 import { type DeclaredAct, onEach, type Thing } from "../thing.ts";

@@ -3,7 +3,8 @@ import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waitin
 import type { Act } from "../../ledger/operator/audit.ts";
 import type { Mapped, ReleaseFilter } from "../acts.ts";
 import { recordJson } from "../column.ts";
-import { mappedInWords, WAITING_COLUMNS, whatFor, whyStillWaiting } from "../message-columns.ts";
+import { WAITING_COLUMNS } from "../lists/waiting.ts";
+import { mappedInWords, whatFor, whyStillWaiting } from "../message-words.ts";
 import { connectorNames } from "../place.ts";
 import type { Outcome, OutcomeLine, SiteAct, SitePlace } from "../site-act.ts";
 import { counted, countsInWords, problemLines } from "../text.ts";
