@@ -8,6 +8,7 @@ import type { Clock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import { formatId } from "../ledger/ids.ts";
 import { recordAudit } from "../ledger/operator/audit.ts";
 import { type ConfigurationState, recordConfiguration } from "../ledger/workers/configuration.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
@@ -130,7 +131,7 @@ export function openReload(deps: ReloadDeps): Reload {
         if (request !== undefined) answered = request;
         try {
           await record(stamp, found);
-          const act = { actor: `w${worker.id}` };
+          const act = { actor: formatId("w", worker.id) };
           await recordAudit(pool, act, "reloaded", [{ target: "configuration", detail: came }]);
         } finally {
           if (found.problems.length === 0) await deps.onTakenOver();

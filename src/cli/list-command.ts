@@ -8,12 +8,14 @@ import {
   nothingOf,
   WHOLE,
 } from "../operator/list.ts";
+import type { AnyList } from "../operator/lists.ts";
 import { clean } from "../operator/text.ts";
 import { parseSince } from "../operator/times.ts";
 import { pageOption, wholeNumber, wordsOf } from "./arguments.ts";
 import { type Watching, watched, watchOption } from "./live/watched.ts";
-import type { OpenSite } from "./open.ts";
+import { type OpenSite, recordShown } from "./open.ts";
 import { printList } from "./output/list.ts";
+import { defineAct } from "./record-commands.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
 
 interface Particulars<Row, F extends Filters> {
@@ -25,8 +27,6 @@ interface Particulars<Row, F extends Filters> {
   readonly isDefault?: boolean;
   /** Looks at what was asked for before the list is read. @throws Failure CLI_USAGE, CLI_NOT_FOUND */
   readonly check?: (session: Session, site: OpenSite, values: FilterValues<F>) => Promise<void> | void;
-  /** What is done before entries are shown, such as writing that down. */
-  readonly beforeShown?: (session: Session, site: OpenSite, shown: readonly Row[]) => Promise<void>;
   /** What is said below the entries. */
   readonly afterShown?: (session: Session, shown: readonly Row[]) => void;
   /** What is said besides where the list is empty from its beginning. */
@@ -50,7 +50,7 @@ export function defineList<Row, F extends Filters>(
   particulars: Particulars<Row, F>,
 ): void {
   const { examples, name = "list", isDefault = false } = particulars;
-  const { check, beforeShown, afterShown, whenEmpty } = particulars;
+  const { check, afterShown, whenEmpty } = particulars;
   const { page } = list;
   const flag = page?.flag ?? "before";
   const command = parent.command(name, { isDefault }).description(list.help);
@@ -69,16 +69,34 @@ export function defineList<Row, F extends Filters>(
           await check?.(session, site, values);
           const part = { limit: limit + 1, after: from };
           const rows = await list.read(placeOf(site, session), values, part);
-          await beforeShown?.(session, site, rows.slice(0, limit));
+          const shown = rows.slice(0, limit);
+          await recordShown(
+            session,
+            site.pool,
+            shown.flatMap((row) => list.seen?.(row) ?? []),
+          );
           const form = { ...list, nothing: clean(nothingOf(list, values, part)) };
           const nextPage = page && ((last: Row) => `--${flag} ${page.of(last)}`);
           printList(session, { ...form, ...(nextPage && { nextPage }) }, rows, limit);
-          afterShown?.(session, rows.slice(0, limit));
+          afterShown?.(session, shown);
           if (from === undefined && rows.length === 0) await whenEmpty?.(session, site, values);
           return undefined;
         }),
       ),
     );
+}
+
+/** Makes the command of a list that has no more than itself, and what is done to its records. */
+export async function definePlainList(
+  family: Command,
+  cli: Cli,
+  load: () => Promise<AnyList>,
+): Promise<void> {
+  const list = await load();
+  const { thing } = list;
+  defineList(family, cli, list, { isDefault: true, examples: [`cryobridge ${family.name()} list`] });
+  for (const act of Object.values(thing?.acts ?? {}))
+    if (thing) defineAct(family, cli, thing, act, { argument: `${thing.kind}…` });
 }
 
 function optionOf(name: string, filter: Filter): Option {
@@ -103,5 +121,5 @@ function valuesOf<Row, F extends Filters>(
 
 /** Where lists are read for the command line. */
 export function placeOf({ pool, config }: Pick<OpenSite, "pool" | "config">, { clock }: Session): ListPlace {
-  return { pool, config, nowMs: clock.now() };
+  return { pool, config, nowMs: clock.now(), mayAskPhi: true };
 }

@@ -27,6 +27,7 @@ export interface Session {
   readonly configFile: string;
   readonly isJson: boolean;
   readonly mayShowPhi: boolean;
+  readonly mayAskPhi: true;
   readonly isVerbose: boolean;
   /** Width to keep tables within; undefined when the output is no terminal. */
   readonly width: number | undefined;
@@ -105,6 +106,7 @@ function openSession({ io, secrets }: Pick<Cli, "io" | "secrets">, options: Glob
     configFile: options.config ?? (io.env.CRYOBRIDGE_CONFIG || DEFAULT_CONFIG_FILE),
     isJson,
     mayShowPhi: options.showPhi === true,
+    mayAskPhi: true,
     isVerbose: isVerbose(options, io.env),
     width: io.isTTY ? (io.columns ?? 80) : undefined,
     actor: userName(),

@@ -10,9 +10,9 @@ import { type Content, type Html, html } from "./html.ts";
 import type { Page } from "./layout.ts";
 import { filterValues, type ListPage, placeOf } from "./list-page.ts";
 import { withCommands } from "./page-of-command.ts";
-import type { Section } from "./sections.ts";
+import { type Section, sectionOf } from "./sections.ts";
 import type { Notice } from "./session.ts";
-import { type Answer, type Site, type Submission, sectionOf, type Visit } from "./site.ts";
+import type { Answer, Site, Submission, Visit } from "./site.ts";
 import { type BeginWork, newWorkId, type Work } from "./work.ts";
 
 // The forms by which people act on records, as the things of `src/operator/things/` declare them: one for each act on the page of a

@@ -3,6 +3,7 @@ import {
   type Column,
   cellText,
   detailTexts,
+  linkOf,
   listColumns,
   type Paint,
   type Viewer,
@@ -39,7 +40,7 @@ export function listTable<Row>(
     // A column that says nothing of any row only takes room.
     .filter(({ texts }) => texts.some((text) => text !== ""));
   const body = rows.map((row, index) => {
-    const cells = filled.map(({ column, texts }) => cell(column, row, texts[index] ?? ""));
+    const cells = filled.map(({ column, texts }) => cell(column, row, texts[index] ?? "", viewer));
     return html`<tr>${before && html`<td class="choose">${before.cell(row)}</td>`}${cells}</tr>`;
   });
   return html`<div class="table"><table><thead><tr>${before && html`<th scope="col"><span class="unseen">${before.title}</span></th>`}${filled.map(
@@ -47,9 +48,9 @@ export function listTable<Row>(
   )}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
-function cell<Row>(column: Column<Row>, row: Row, text: string): Html {
+function cell<Row>(column: Column<Row>, row: Row, text: string, viewer: Viewer): Html {
   const paint = column.paint?.(row);
-  const to = column.link?.(row);
+  const to = linkOf(column, row, viewer);
   const words = paint === undefined || text === "" ? breakable(text) : badge(text, paint);
   const shown = to === undefined ? words : html`<a href="${to}">${words}</a>`;
   return html`<td data-head="${column.title}"${classOf(column, column.paint !== undefined)}>${shown}</td>`;

@@ -1,4 +1,4 @@
-import { PART_SIGNS } from "../operator/alert-columns.ts";
+import { PART_SIGNS } from "../operator/signs.ts";
 import { nextTryInWords } from "../operator/times.ts";
 import { lasting } from "./ages.ts";
 import { assetPath } from "./assets.ts";

@@ -47,8 +47,6 @@ type TableOptions<Row> = Partial<Parameters<typeof listTable<Row>>[3]> & { reado
 interface Particulars<Row, F extends Filters> {
   /** The page's heading; as the menu names it unless given. */
   readonly heading?: string;
-  /** False where it does not refresh itself. */
-  readonly isLive?: boolean;
   /** What stands above the filter, and between that and the list. */
   readonly above?: (visit: Visit) => Promise<Content> | Content;
   readonly between?: (page: ListPage<Row, F>, visit: Visit) => Promise<Content> | Content;
@@ -62,16 +60,17 @@ export function addListPage<Row, F extends Filters>(
   path: Section,
   list: List<Row, F>,
   records: Records,
-  { heading, isLive = true, above, between, list: shown = ({ table }) => table() }: Particulars<Row, F> = {},
+  { heading, above, between, list: shown = ({ table }) => table() }: Particulars<Row, F> = {},
 ): void {
   const title = SECTIONS[path].name;
   site.filter(path);
   site.page(path, async (visit) => {
     const [page, head] = await Promise.all([readListPage(list, path, visit, records), above?.(visit)]);
     return {
-      ...{ title, section: path, isLive },
+      ...{ title, section: path, isLive: !list.isStill },
       body: html`
 <h1>${heading ?? title}</h1>
+${list.note && html`<p class="note">${list.note}</p>`}
 ${head}
 ${page.form}
 ${await between?.(page, visit)}
@@ -83,7 +82,7 @@ ${page.more}`,
 
 /** Where lists are read for a page. */
 export function placeOf({ pool, config }: Records, { viewer }: Pick<Visit, "viewer">): ListPlace {
-  return { pool, config, nowMs: viewer.clock.now() };
+  return { pool, config, nowMs: viewer.clock.now(), mayAskPhi: viewer.mayAskPhi };
 }
 
 /** Reads the part of a list that an address asks for; `path` is the page's, whose filter is posted (`Site.filter`). */

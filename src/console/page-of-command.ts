@@ -1,35 +1,28 @@
 import { commandLine, type HintCommand, parseCommand, partsOf } from "../core/hint.ts";
-import { QUEUE_NAMES } from "../jobs/queues.ts";
-import type { SiteAct } from "../operator/site-act.ts";
-import type { Thing } from "../operator/thing.ts";
-import { TEST_PLACES } from "../operator/things/alerts.ts";
-import { MESSAGES } from "../operator/things/messages.ts";
-import { ORDERS } from "../operator/things/orders.ts";
-import { MOVE } from "../operator/things/orphaned.ts";
-import { QUEUE_ACTS } from "../operator/things/queues.ts";
-import { RELEASE_AFTER_RESTORE } from "../operator/things/restored.ts";
-import { RESULTS } from "../operator/things/results.ts";
-import { TASKS } from "../operator/things/tasks.ts";
-import { RELEASE } from "../operator/things/waiting.ts";
-import { RELOAD } from "../operator/things/workers.ts";
+import { type AnySiteAct, type AnyThing, pageOfRecord, SITE_ACTS, THINGS } from "../operator/things.ts";
 import { type Content, type Html, html } from "./html.ts";
-import { SECTIONS, type Section, sectionOfCommand } from "./sections.ts";
+import { SECTIONS, type Section, sectionOf, sectionOfCommand } from "./sections.ts";
 
 /** The page where a person does what a command does, such as `/orders?state=parked`; undefined where there is none. */
 export function pageOf(command: string): { readonly to: string; readonly name: string } | undefined {
   const parsed = parseCommand(command);
-  const [family, verb] = parsed.words;
-  const [id] = parsed.operands;
-  if (verb === "show" && id !== undefined && (family === "orders" || family === "results"))
-    return { to: `/${family}/${id}`, name: family === "orders" ? "To the order" : "To the result" };
+  const record = recordOf(parsed);
+  if (record !== undefined) return record;
   const pressed = buttonOf(parsed);
   if (pressed?.to === undefined) return undefined;
   const section = SECTIONS[pressed.to.split("?")[0] as Section];
   return { to: pressed.to, name: `To the ${section.name.toLowerCase()}` };
 }
 
+/** The page of the record that a command shows. */
+function recordOf({ words: [family, verb], operands: [id = ""] }: HintCommand) {
+  const page = verb === "show" ? pageOfRecord(id) : undefined;
+  if (page === undefined || page.thing.path !== `/${family}`) return undefined;
+  return { to: page.to, name: `To the ${page.thing.noun}` };
+}
+
 /** The menu's page with what a command lists. */
-function listOf({ words, options }: HintCommand): Pressed | undefined {
+function listOf({ words, options }: HintCommand): Button | undefined {
   const path = sectionOfCommand(words.join(" "));
   if (path === undefined) return undefined;
   const query = new URLSearchParams();
@@ -40,25 +33,34 @@ function listOf({ words, options }: HintCommand): Pressed | undefined {
     else for (const each of value.split(",")) query.append(key, each);
   }
   const { name } = SECTIONS[path];
-  return { words: words.join(" "), name, to: query.size === 0 ? path : `${path}?${query}` };
+  return { name, to: query.size === 0 ? path : `${path}?${query}` };
 }
 
-/** What of a command says which button does the same: its words, and the option that makes an act of its own of it. */
-interface Pressed {
-  readonly words: string;
-  readonly flag?: string | undefined;
+/** What a person presses instead of a command. */
+interface Button {
   readonly name: string;
   /** The page that has it, where that is another one. */
   readonly to?: string | undefined;
 }
 
-/** The buttons that stand on the page of a record, or on the list of those that have none; first those of an option. */
-const ACT_BUTTONS: readonly Pressed[] = [
-  ...[...buttonsOf(ORDERS), ...buttonsOf(MESSAGES), ...buttonsOf(RESULTS), ...buttonsOf(TASKS)],
-].sort((one, other) => Number(one.flag === undefined) - Number(other.flag === undefined));
+/** A button, and what of a command says that it does the same: the words, and the option that makes an act of its own of it. */
+interface Pressed extends Button {
+  readonly words: string;
+  readonly flag?: string | undefined;
+}
 
-function buttonsOf<Row, Found extends Row>({ acts, details, path }: Thing<Row, Found>): Pressed[] {
-  const to = details === undefined ? path : undefined;
+/** The buttons that show a record's patient's data, which stand on its page. */
+const SHOW_BUTTONS: readonly Pressed[] = THINGS.filter(({ details }) => details?.seen).map(({ path }) => ({
+  ...{ words: `${path.slice(1)} show`, flag: "--show-phi", name: "Show the patient's data" },
+}));
+
+/** The buttons that stand on the page of a record, or on the list of those that have none; first those of an option. */
+const ACT_BUTTONS: readonly Pressed[] = THINGS.flatMap(buttonsOf).sort(
+  (one, other) => Number(one.flag === undefined) - Number(other.flag === undefined),
+);
+
+function buttonsOf({ acts, details, path }: AnyThing): Pressed[] {
+  const to = details === undefined ? sectionOf(path) : undefined;
   return Object.values(acts).map(({ command, flag, button: name }) => ({
     words: command,
     flag: flag && `--${flag.name}`,
@@ -66,35 +68,33 @@ function buttonsOf<Row, Found extends Row>({ acts, details, path }: Thing<Row, F
   }));
 }
 
-/** What a person presses here instead of other commands that a text names, and the page that it is on. */
-const BUTTONS: readonly Pressed[] = [
-  { words: "orders show", flag: "--show-phi", name: "Show the patient's data" },
-  ...[siteButton(RELEASE_AFTER_RESTORE, "/orders"), siteButton(RELEASE, "/messages")],
-  siteButton(MOVE, "/queue", { from: "", to: "" }),
-  ...[siteButton(TEST_PLACES, "/alerts"), siteButton(RELOAD, "/workers")],
-  ...QUEUE_NAMES.map((queue) => siteButton(QUEUE_ACTS.resume, "/queue", { queue }, queue)),
-];
-
-/** The button of an act without a record; `operand` is the word of its command for what it is done to. */
-function siteButton<On extends object>(
-  { command, button }: Pick<SiteAct<On>, "command" | "button">,
-  to: string,
-  on = {} as On,
-  operand?: string,
-): Pressed {
-  const name = typeof button === "string" ? button : button(on);
-  const words = operand === undefined ? command : `${command} ${operand}`;
-  return { words, name: name.replace(/…$/, ""), to };
+/** The button of an act without a record; undefined for another act's command, and for what it can't be done to. */
+function siteButton(
+  { command, path, button, on }: AnySiteAct,
+  { words, operands, options }: HintCommand,
+): Button | undefined {
+  const [known = "", flag] = command.split(" --");
+  const typed = [...words, ...operands].join(" ");
+  if (!`${typed} `.startsWith(`${known} `)) return undefined;
+  const [, word] =
+    flag === undefined
+      ? [known, typed.slice(known.length + 1)]
+      : (options.find(([option]) => option === `--${flag}`) ?? []);
+  const meant = word === "" && on === undefined ? {} : word && on?.(word);
+  if (!meant) return undefined;
+  const name = typeof button === "string" ? button : button(meant as never);
+  return { name: name.replace(/…$/, ""), to: sectionOf(path) };
 }
 
 /** What stands on a page instead of a command; undefined where it is a command here, too. */
-function buttonOf(command: HintCommand): Pressed | undefined {
+function buttonOf(command: HintCommand): Button | undefined {
   const { words, operands, options } = command;
   const typed = words.join(" ");
   const suits = ({ words: known, flag }: Pressed) =>
     known === typed && (flag === undefined || options.some(([name]) => name === flag));
   const ofRecord = IS_ID.test(operands.join(" ")) ? ACT_BUTTONS.find(suits) : undefined;
-  return BUTTONS.find(suits) ?? ofRecord ?? listOf(command);
+  const ofSite = SITE_ACTS.map((act) => siteButton(act, command)).find((button) => button !== undefined);
+  return SHOW_BUTTONS.find(suits) ?? ofSite ?? ofRecord ?? recordOf(command) ?? listOf(command);
 }
 
 /** The record of the page, known or not yet; ORDER is another one. */

@@ -11,7 +11,8 @@ import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { Page } from "./layout.ts";
 import { withCommands } from "./page-of-command.ts";
-import { type Site, sectionOf, type Visit, wholeNumber } from "./site.ts";
+import { sectionOf } from "./sections.ts";
+import { type Site, type Visit, wholeNumber } from "./site.ts";
 import { timeline } from "./timeline.ts";
 
 // The page of a record, as the things of `src/operator/things/` declare what is known of one.

@@ -18,17 +18,16 @@ import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { Guard, type Refusal } from "./guard.ts";
 import { loginPage, troublePage } from "./layout.ts";
 import { addAlertPages } from "./pages/alerts.ts";
-import { addAuditPage } from "./pages/audit.ts";
 import { addFilePages } from "./pages/files.ts";
 import { addMessagePages } from "./pages/messages.ts";
 import { addOrderPages } from "./pages/orders.ts";
 import { addOverview } from "./pages/overview.ts";
+import { addPlainLists } from "./pages/plain-lists.ts";
 import { addQueuePage } from "./pages/queue.ts";
 import { addRefillPage } from "./pages/refills.ts";
 import { addReportPage } from "./pages/reports.ts";
 import { addResultPages } from "./pages/results.ts";
 import { addSearch } from "./pages/search.ts";
-import { addTaskPage } from "./pages/tasks.ts";
 import { addRelease } from "./pages/waiting-codes.ts";
 import { addWorkerPage } from "./pages/workers.ts";
 import { addressOf, trustOf } from "./peer.ts";
@@ -85,7 +84,6 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   if (asked.records) {
     const beginWork = addWorkPage(site, asked);
     addAlertPages(site, asked.records);
-    addAuditPage(site, asked.records);
     addFilePages(site, asked, asked.records);
     addMessagePages(site, asked.records, beginWork);
     addRelease(site, asked.records, beginWork);
@@ -93,10 +91,10 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     addOrderPages(site, asked.records, beginWork);
     addResultPages(site, asked.records);
     addQueuePage(site, asked.records, beginWork);
-    addTaskPage(site, asked.records);
     addRefillPage(site, asked.records);
     addReportPage(site, asked.records);
     addWorkerPage(site, asked.records);
+    await addPlainLists(site, asked.records);
   }
   try {
     await app.listen({ host: bareHost(settings.host), port: settings.port });

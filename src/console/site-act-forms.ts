@@ -1,8 +1,9 @@
 import type { Outcome, SiteAct } from "../operator/site-act.ts";
 import { confirmPage, firstOf, isReasonWanted, reasonFor } from "./act-forms.ts";
 import type { Records } from "./deps.ts";
+import { sectionOf } from "./sections.ts";
 import type { Notice } from "./session.ts";
-import { type Site, type Submission, sectionOf } from "./site.ts";
+import type { Site, Submission } from "./site.ts";
 import type { BeginWork } from "./work.ts";
 
 /**
@@ -11,11 +12,11 @@ import type { BeginWork } from "./work.ts";
  */
 export function addSiteAct<On extends object>(
   site: Site,
-  path: string,
   act: SiteAct<On>,
   records: Records,
   on: (submission: Submission) => On | undefined,
 ): void {
+  const { path } = act;
   const add = isReasonWanted(act.reason) ? site.reasonedForm : site.form;
   add(path, async (submission) => {
     const chosen = on(submission);
@@ -30,11 +31,11 @@ export function addSiteAct<On extends object>(
  */
 export function addManySiteAct<On extends object>(
   site: Site,
-  path: string,
   { many, ...act }: SiteAct<On> & Required<Pick<SiteAct<On>, "many">>,
   { records, beginWork }: { readonly records: Records; readonly beginWork: BeginWork },
   on: (submission: Submission) => On,
 ): void {
+  const { path } = act;
   const section = sectionOf(path);
   site.form(`${path}/choose`, async (submission) => {
     const chosen = on(submission);

@@ -9,7 +9,7 @@ import type { ConsoleDeps, ConsoleUser } from "./deps.ts";
 import { html } from "./html.ts";
 import { KeptWords } from "./kept-words.ts";
 import { CONTENT_SECURITY_POLICY, layOut, type Page } from "./layout.ts";
-import type { Section } from "./sections.ts";
+import { type Section, sectionOf } from "./sections.ts";
 import { isEqual, type Notice, type Session } from "./session.ts";
 import { readStatus } from "./status.ts";
 import type { Status } from "./status-document.ts";
@@ -80,6 +80,8 @@ interface Download {
 export interface Site {
   /** A page; undefined when there is no such record. */
   page(path: string, build: (visit: Visit) => Promise<Page | undefined>): void;
+  /** Whether there is such a page. */
+  has(path: string): boolean;
   /** What a page shows, as a file; undefined when there is no such record. */
   file(path: string, build: (visit: Visit) => Promise<Download | undefined>): void;
   /**
@@ -130,7 +132,7 @@ export function openSite(
       },
       params: request.params as Record<string, string>,
       query: readable(new URLSearchParams(request.query as Record<string, string>)),
-      viewer: { clock: deps.clock, mayShowPhi },
+      viewer: { clock: deps.clock, mayShowPhi, mayAskPhi: session?.user.role === "operator" },
       user: session?.user,
       isRefresh: REFRESH_HEADER in request.headers,
       mayAct: session?.user.role === "operator",
@@ -229,6 +231,7 @@ export function openSite(
         return send(request, reply, page ?? missing(sectionOf(path)));
       });
     },
+    has: (path) => pages.has(path),
     file: (path, build) => {
       app.get(path, async (request, reply) => {
         const download = await build(visitOf(request));
@@ -307,11 +310,6 @@ export function wholeNumber(text: string | null, digits: number): number | undef
 /** A path of the console, and not of another site, such as `//example.org`. */
 export function isOwnPath(to: string): boolean {
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(to);
-}
-
-/** The part of the console that a page belongs to. */
-export function sectionOf(path: string): Section {
-  return `/${path.split("/")[1] ?? ""}` as Section;
 }
 
 /** Sends a page with its security policy. */

@@ -4,6 +4,7 @@ import { FAILURES, type FailureCode } from "../core/failures.ts";
 import { OPEN_STATES, TERMINAL_STATES } from "../core/order-state.ts";
 import { whoSeesTo } from "../core/who.ts";
 import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
+import { formatId } from "../ledger/ids.ts";
 import type { TaskCount } from "../ledger/operator/tasks.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
@@ -150,7 +151,7 @@ function toStatusWorker(worker: WorkerView, all: readonly WorkerView[]): StatusW
   if (state === "stopped") return [];
   return [
     {
-      ...{ id: `w${id}`, name, host, version, roles, state },
+      ...{ id: formatId("w", id), name, host, version, roles, state },
       since: worker.startedAt.toISOString(),
       seenAt: worker.heartbeatAt.toISOString(),
       ordersInHand: worker.inHand,

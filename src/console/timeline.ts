@@ -1,7 +1,7 @@
 import type { OrderState } from "../core/order-state.ts";
 import type { OrderEvent } from "../ledger/operator/views.ts";
 import type { Viewer } from "../operator/column.ts";
-import { stateInWords } from "../operator/order-columns.ts";
+import { stateInWords } from "../operator/order-words.ts";
 import { type Stage, stagesOf, stepsOf } from "../operator/timeline.ts";
 import { localTime, roundToUnit } from "../operator/times.ts";
 import { type Html, html } from "./html.ts";

@@ -1,7 +1,5 @@
-const FORM = /^([fmotdkas])([1-9]\d{0,15})$/;
-
-/** The kinds of ledger ids that people see: file, message, order, outcome (reported to the lab), delivery, task, alert, silence. */
-export type IdKind = "f" | "m" | "o" | "t" | "d" | "k" | "a" | "s";
+/** The kinds of ledger ids that people see: file, message, order, outcome (reported to the lab), delivery, task, alert, silence, worker. */
+export type IdKind = "f" | "m" | "o" | "t" | "d" | "k" | "a" | "s" | "w";
 
 /** An id as people see and type it: `o17` is order 17. */
 export function formatId(kind: IdKind, id: number): string {
@@ -10,8 +8,7 @@ export function formatId(kind: IdKind, id: number): string {
 
 /** The number of an id such as `o17`; undefined when the text is no id of that kind. */
 export function parseId(kind: IdKind, text: string): number | undefined {
-  const match = FORM.exec(text);
-  return match?.[1] === kind ? Number(match[2]) : undefined;
+  return text.startsWith(kind) && /^.[1-9]\d{0,15}$/.test(text) ? Number(text.slice(1)) : undefined;
 }
 
 /** The same of an id that was made here. @throws RangeError for what is none of that kind */

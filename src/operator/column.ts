@@ -9,6 +9,8 @@ export interface Viewer {
   readonly clock: Clock;
   /** Whether what identifies a patient is shown. */
   readonly mayShowPhi: boolean;
+  /** Whether the reader may ask for that; who may not isn't told either which records are of one patient. */
+  readonly mayAskPhi?: boolean | undefined;
 }
 
 /** A colour or weight of `util.styleText`. */
@@ -21,7 +23,7 @@ export type Paint = Extract<Parameters<typeof styleText>[0], string>;
 export type Column<Row> = Look<Row> &
   (
     | { readonly key: Extract<keyof Row, string>; readonly value?: undefined }
-    | { readonly key?: string; readonly value: (row: Row) => unknown }
+    | { readonly key?: string; readonly value: (row: Row, viewer: Viewer) => unknown }
     | { readonly key?: undefined; readonly value?: undefined; readonly show: Show<Row> }
   );
 
@@ -33,8 +35,8 @@ export interface Look<Row> {
   readonly paint?: (row: Row) => Paint | readonly Paint[] | undefined;
   /** The console's page about it, such as `/orders/o17`. */
   readonly link?: (row: Row) => string | undefined;
-  /** A text that may identify a patient, masked without `--show-phi` as a {@link Phi} always is. */
-  readonly isPhi?: boolean;
+  /** Whether its mask stands in its place, without a link; a {@link Phi} is masked without `--show-phi` anyway. */
+  readonly isHidden?: (row: Row, viewer: Viewer) => boolean;
   /** Where people see it; in both unless said. */
   readonly only?: "list" | "details";
   /** Numbers stand better at the right. */
@@ -70,8 +72,9 @@ export function recordJson<Row>(columns: readonly Column<Row>[], row: Row, viewe
   return Object.fromEntries(
     columns.flatMap((column) => {
       if (column.key === undefined) return [];
-      const value = rawValue(column, row) ?? null;
-      const shown = value instanceof Phi ? reveal(value, viewer.mayShowPhi) : hide(value, column, viewer);
+      const value = rawValue(column, row, viewer) ?? null;
+      const shown =
+        value instanceof Phi ? reveal(value, viewer.mayShowPhi) : hide(value, column, row, viewer);
       return [[column.key, shown] as const];
     }),
   );
@@ -92,8 +95,13 @@ export function detailTexts<Row>(
   return columns.flatMap((column) => {
     if (column.title === undefined || column.only === "list") return [];
     const text = textOf(column, row, viewer, (time) => timeWithAge(time, now));
-    return text === "" ? [] : [{ title: column.title, text, link: column.link?.(row) }];
+    return text === "" ? [] : [{ title: column.title, text, link: linkOf(column, row, viewer) }];
   });
+}
+
+/** The console's page that a value leads to. */
+export function linkOf<Row>(column: Column<Row>, row: Row, viewer: Viewer): string | undefined {
+  return column.isHidden?.(row, viewer) ? undefined : column.link?.(row);
 }
 
 /** The columns that a list shows people. */
@@ -108,14 +116,15 @@ function textOf<Row>(column: Column<Row>, row: Row, viewer: Viewer, timeOf: (tim
     if (value instanceof Date) return timeOf(value);
     return Array.isArray(value) ? value.map(inWords).join(" ") : String(value);
   };
-  const value = column.show ? column.show(row, viewer) : rawValue(column, row);
-  return clean(inWords(hide(value, column, viewer)));
+  const value = column.show ? column.show(row, viewer) : rawValue(column, row, viewer);
+  return clean(inWords(hide(value, column, row, viewer)));
 }
 
-function rawValue<Row>({ key, value }: Column<Row>, row: Row): unknown {
-  return value === undefined ? row[key as keyof Row] : value(row);
+function rawValue<Row>({ key, value }: Column<Row>, row: Row, viewer: Viewer): unknown {
+  return value === undefined ? row[key as keyof Row] : value(row, viewer);
 }
 
-function hide(value: unknown, { isPhi }: Look<never>, { mayShowPhi }: Viewer): unknown {
-  return isPhi && !mayShowPhi && value !== "" && value !== null ? HIDDEN : value;
+function hide<Row>(value: unknown, { isHidden }: Look<Row>, row: Row, viewer: Viewer): unknown {
+  const isNothing = value === "" || value === null || value === undefined;
+  return !isNothing && isHidden?.(row, viewer) ? HIDDEN : value;
 }

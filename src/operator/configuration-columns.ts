@@ -1,3 +1,4 @@
+import { formatId } from "../ledger/ids.ts";
 import type { ConfigurationState } from "../ledger/workers/configuration.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { Column } from "./column.ts";
@@ -15,7 +16,7 @@ export function withConfiguration(workers: readonly WorkerView[]): ConfiguredWor
 
 /** How the configuration of a worker stands. */
 export const CONFIGURATION_COLUMNS: readonly Column<ConfiguredWorker>[] = [
-  { key: "id", title: "worker", value: ({ id }) => `w${id}` },
+  { key: "id", title: "worker", value: ({ id }) => formatId("w", id) },
   { key: "name", title: "name", isFlexible: true },
   { key: "file", title: "file", value: ({ configuration }) => configuration.file, isFlexible: true },
   { key: "since", title: "in use since", value: ({ configuration }) => new Date(configuration.since) },

@@ -1,12 +1,15 @@
 import type { IdKind } from "../ledger/ids.ts";
 import type { Column } from "./column.ts";
 import { connectorNames, type Place } from "./place.ts";
+import type { Thing } from "./thing.ts";
 
 // A list that people look through is declared once: the command line and the console are two renderers of it.
 
 /** Where a list is read, and for whom. */
 export interface ListPlace extends Place {
   readonly nowMs: number;
+  /** As the reader's {@link Viewer.mayAskPhi}. */
+  readonly mayAskPhi?: boolean | undefined;
 }
 
 /** How people ask for a filter. */
@@ -126,6 +129,14 @@ export interface List<Row, F extends Filters> {
   /** What people read where the list is empty from its beginning. */
   readonly nothing: (values: FilterValues<F>) => string;
   readonly read: (place: ListPlace, values: FilterValues<F>, part: ListPart) => Promise<readonly Row[]>;
+  /** What is said above it on its page. */
+  readonly note?: string;
+  /** Whether a person may read on its page what a refresh would hide. */
+  readonly isStill?: boolean;
+  /** The kind of its records, where what is done to them is done in the list: they have no page of their own. */
+  readonly thing?: Thing<Row>;
+  /** Which records are written down as looked at where patients' data are shown. */
+  readonly seen?: (row: Row) => string | undefined;
   /** By what the next page is asked for; absent for what is never that many. */
   readonly page?: {
     /** What its records' ids begin with; absent for plain numbers. */
@@ -147,7 +158,7 @@ export function nothingOf<Row, F extends Filters>(
 }
 
 /** Whether a list is narrowed by nothing but these filters. */
-export function isNarrowedBy(values: FilterValues<Filters>, ...names: readonly string[]): boolean {
+export function isNarrowedOnlyBy(values: FilterValues<Filters>, ...names: readonly string[]): boolean {
   return Object.entries(values).every(([name, value]) => (value !== undefined) === names.includes(name));
 }
 

@@ -1,5 +1,6 @@
 import type { AlertsConfig } from "../config/alerts-schema.ts";
 import { isWithin } from "../core/weekly.ts";
+import { localTime } from "./times.ts";
 
 /** Until when maintenance was declared that is in force at a moment; undefined outside of any. */
 export function maintenanceUntil(
@@ -14,4 +15,9 @@ export function maintenanceUntil(
     return [end];
   });
   return ends.sort((a, b) => b.getTime() - a.getTime())[0];
+}
+
+/** That maintenance is in force, in a sentence. */
+export function describeMaintenance(until: Date): string {
+  return `Maintenance until ${localTime(until)}: nothing is announced; what still holds then is.`;
 }

@@ -1,13 +1,11 @@
 import type { AtService } from "../core/failures.ts";
 import { DONE } from "../core/order-control.ts";
-import { isTerminal } from "../core/order-state.ts";
 import { traceOf } from "../core/order-step.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { placeText } from "../core/place.ts";
 import { formatId } from "../ledger/ids.ts";
 import { findMessage, type MessageView, type StoredMessage } from "../ledger/messages/views.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
-import { findPausedQueues } from "../ledger/operator/queues.ts";
 import { listOrderTasks, type Task } from "../ledger/operator/tasks.ts";
 import {
   type DeliveryView,
@@ -16,23 +14,17 @@ import {
   type OrderEvent,
 } from "../ledger/operator/views.ts";
 import { findBodies } from "../ledger/orders/calls.ts";
-import { findLaneHolders } from "../ledger/orders/claiming.ts";
 import { type ControlRequestView, listOrderRequests } from "../ledger/orders/control-requests.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
-import { findMovers } from "../ledger/orders/same-containers.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../ledger/orders/service-answers.ts";
-import { isUncompared } from "../ledger/restored/restore.ts";
-import { isWorkerThere } from "../ledger/workers/roster.ts";
-import { findRush, findServicePause } from "../ledger/workers/service-pause.ts";
 import type { ShownCall } from "./calls.ts";
 import type { Column } from "./column.ts";
-import type { ListPlace } from "./list.ts";
-import { type ListedOrder, ORDER_COLUMNS } from "./order-columns.ts";
-import type { SiteSettings } from "./place.ts";
+import { ORDER_COLUMNS } from "./lists/orders.ts";
+import { type ListedOrder, type WaitingPlace, withSurroundings } from "./surroundings.ts";
 import { clean, counted } from "./text.ts";
 import { describeEvent } from "./timeline.ts";
 import { localTime } from "./times.ts";
-import { type Failed, hintFor, type SiteStanding, type Surroundings, whyWaiting } from "./why-waiting.ts";
+import { type Failed, hintFor, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
 /** All that is known of an order beside the order itself. */
 interface OrderDetails {
@@ -129,7 +121,12 @@ export const ORDER_DETAIL_COLUMNS: readonly Column<WithMessage>[] = [
 export const CONTAINER_COLUMNS: readonly Column<LedgerOrder["containers"][number]>[] = [
   { key: "position" },
   { key: "label", title: "label" },
-  { key: "description", title: "description", isFlexible: true, isPhi: true },
+  {
+    key: "description",
+    title: "description",
+    isFlexible: true,
+    isHidden: (_, { mayShowPhi }) => !mayShowPhi,
+  },
   { key: "containerId", title: "container id", isRight: true },
   {
     key: "location",
@@ -191,40 +188,4 @@ export function hintForControl(
   const isLatest = request === requests.findLast(({ state }) => state === "unable");
   if (!isLatest || request.failure === undefined || task === undefined) return undefined;
   return hintFor({ ...order, failure: request.failure as Failed["failure"] }, { task });
-}
-
-/** Where it is asked what orders wait for. */
-interface WaitingPlace extends Pick<ListPlace, "pool" | "nowMs"> {
-  readonly config: Pick<SiteSettings, "lanes"> & Partial<Pick<SiteSettings, "tracing">>;
-}
-
-/** What holds orders up right now, whichever they are. */
-async function findStanding({ pool, nowMs }: WaitingPlace): Promise<SiteStanding> {
-  const [isDaemonThere, pausedQueues, isComparing, servicePause, rush] = await Promise.all([
-    isWorkerThere(pool),
-    findPausedQueues(pool),
-    isUncompared(pool),
-    findServicePause(pool),
-    findRush(pool),
-  ]);
-  return { nowMs, isDaemonThere, pausedQueues, isComparing, servicePause, rush };
-}
-
-/** Orders with what is around each that says why it waits. */
-export async function withSurroundings<Order extends LedgerOrder>(
-  place: WaitingPlace,
-  orders: readonly Order[],
-): Promise<readonly (Order & Pick<ListedOrder, "around">)[]> {
-  const { pool, config } = place;
-  if (orders.every(({ state }) => isTerminal(state))) return orders;
-  const waiting = orders.filter(({ state }) => state === "received").map(({ id }) => id);
-  const [site, laneHolders, movers] = await Promise.all([
-    findStanding(place),
-    findLaneHolders(pool, waiting, config.lanes.parkedBlocks),
-    findMovers(pool, waiting),
-  ]);
-  return orders.map((order) => ({
-    ...order,
-    around: { ...site, laneHolder: laneHolders.get(order.id), mover: movers.get(order.id) },
-  }));
 }

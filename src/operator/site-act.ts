@@ -42,6 +42,10 @@ interface Meant {
 
 /** Something that a person does to a queue, a daemon, or the site: `On` is what that person chose. */
 export interface SiteAct<On extends object = TheSite> extends ActWords<On> {
+  /** Where its form leads in the console, below the page that has it. */
+  readonly path: `/${string}`;
+  /** What the word of its command means, where the button names that; undefined for what is none. */
+  readonly on?: (word: string) => On | undefined;
   /** Whether it can be done without the ledger, which then lacks an entry in its audit. */
   readonly canLackLedger?: boolean;
   /** What a person should know before it is done, as things stand: the command asks, the console's form says it. Nothing where nothing is lost. */

@@ -102,9 +102,7 @@ export interface Thing<Row, Found extends Row = Row> {
   readonly kind: IdKind;
   readonly noun: string;
   /** The console's list of them, below which each has its page where there are details. */
-  readonly path: "/orders" | "/messages" | "/files" | "/results" | "/tasks" | "/alerts" | "/alerts/silences";
-  /** The command that lists them. */
-  readonly listed: string;
+  readonly path: `/${string}`;
   readonly find: (pool: pg.Pool, id: number) => Promise<Found | undefined>;
   /** Several, in the order of receipt; absent where nothing is done to many. */
   readonly findAll?: (pool: pg.Pool, ids: readonly number[]) => Promise<readonly Row[]>;
@@ -133,7 +131,7 @@ export interface DetailsPart {
 
 /** That the ledger has no record of this name. @param more what follows from that */
 export function notFound(
-  { noun, listed }: Pick<Thing<never>, "noun" | "listed">,
+  { noun, path }: Pick<Thing<never>, "noun" | "path">,
   word: string,
   more = "",
 ): Failure {
@@ -141,7 +139,8 @@ export function notFound(
     noun === "order"
       ? "; `cryobridge messages waiting` and `cryobridge files list` show what may not be an order yet"
       : "";
-  const hint = `\`cryobridge ${listed}\` shows what there is${besides}.`;
+  const [, family, list = "list"] = path.split("/");
+  const hint = `\`cryobridge ${family} ${list}\` shows what there is${besides}.`;
   return new Failure("CLI_NOT_FOUND", { message: `no ${noun} ${word}${more}`, hint });
 }
 

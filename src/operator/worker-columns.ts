@@ -1,3 +1,4 @@
+import { formatId } from "../ledger/ids.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import { type Column, forPrograms, type Paint } from "./column.ts";
 import { relativeTime } from "./times.ts";
@@ -27,7 +28,7 @@ export function standingOf({
 
 /** A daemon that works with the ledger, or did. */
 export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
-  { key: "id", title: "id", value: ({ id }) => `w${id}` },
+  { key: "id", title: "id", value: ({ id }) => formatId("w", id) },
   { key: "name", title: "name", isFlexible: true },
   { key: "host", title: "machine", isFlexible: true },
   { key: "pid", title: "process", isRight: true, isLesser: true },

@@ -43,6 +43,7 @@ function sessionOf(own: Partial<Session> = {}) {
     configFile: "",
     isJson: false,
     mayShowPhi: false,
+    mayAskPhi: true,
     isVerbose: false,
     width: undefined,
     actor: "kim",
@@ -147,8 +148,8 @@ describe("the columns of a record", () => {
   };
   const all: readonly Column<typeof person>[] = [
     { key: "name", title: "name" },
-    { key: "note", title: "note", isPhi: true },
-    { key: "empty", title: "empty", isPhi: true },
+    { key: "note", title: "note", isHidden: (_, { mayShowPhi }) => !mayShowPhi },
+    { key: "empty", title: "empty", isHidden: () => true },
     { key: "gone", title: "gone" },
     { key: "seenAt" },
     { key: "labels", title: "labels" },

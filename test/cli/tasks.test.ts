@@ -27,6 +27,26 @@ it("tasks about messages and results are listed with those, and done like any ot
     expect((await cli(["tasks", "done", "k1", "k2"])).stdout).toBe("✓ k1 is done\n✓ k2 is done\n");
   }));
 
+it("where a file of a task lies is shown to who asks for patients' data, which is written down", () =>
+  withLab(async ({ cli, pool }) => {
+    await pool.query(
+      "insert into files (connector, file_name, sha256, size_bytes, status) values ('bench', 'a.csv', 'x', 1, 'taken')",
+    );
+    await pool.query(
+      "insert into dropped_files (id, connector, file_name, file_id, path, size_bytes, modified) values ('1', 'csv', 'a.csv', 1, '/in/Quersack.csv', 1, '1')",
+    );
+    await pool.query("insert into tasks (file_id, kind, text) values (1, 'late_write', 'was written to')");
+    const path = async (...more: string[]) =>
+      JSON.parse((await cli(["tasks", "list", "--json", ...more])).stdout).tasks[0].file;
+    expect((await cli(["tasks"])).stdout).toMatch(/ f1 .*•••• of connector bench: was written to$/m);
+    expect(await path()).toEqual({ fileId: "f1", connector: "bench", path: "••••" });
+    expect((await pool.query("select from audit")).rowCount).toBe(0);
+    expect(await path("--show-phi")).toMatchObject({ path: "/in/Quersack.csv" });
+    expect((await pool.query("select action, target from audit")).rows).toEqual([
+      { action: "show-phi", target: "f1" },
+    ]);
+  }));
+
 it("a task that the world has settled closes by itself, and the order's timeline says why; one that still stands stays", () =>
   withLab(async ({ take, cli, pool }) => {
     await take("bench", [csvMessage(1), csvMessage(2)]);

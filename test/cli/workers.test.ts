@@ -69,5 +69,6 @@ describe("cryobridge workers", () => {
       expect(status).toBe(5);
       expect(stderr).toContain(`no daemon standin works with this ledger; there are stand-in (w${id})`);
       await leave();
+      expect((await cli(["workers", "--drain", "w9999999999999999"])).status).toBe(5);
     }));
 });

@@ -34,6 +34,27 @@ test("a page names a button once where it does what either of two commands does,
   expect(html`${withCommands(each)}`.text).toMatch(/\(7\) or .*\(8\)$/);
 });
 
+test("a record that a text names by its id is a link to its page, and its patient's data are a button of that", () => {
+  const shown = (text: string) => html`${withCommands(text)}`.text;
+  expect(shown("It is m12: `cryobridge messages show m12`.")).toBe(
+    'It is m12: “<a href="/messages/m12">To the message</a>”.',
+  );
+  expect(shown("`cryobridge files show f3`")).toBe('“<a href="/files/f3">To the file</a>”');
+  expect(shown("`cryobridge messages show ID --show-phi`")).toBe("“Show the patient&#39;s data”");
+  for (const command of ["orders show P-1", "messages show ID", "orders show m12", "profile show m12"])
+    expect(shown(`\`cryobridge ${command}\``)).toBe(`<code>cryobridge ${command}</code>`);
+  expect(pageOf("cryobridge messages show m12")).toEqual({ to: "/messages/m12", name: "To the message" });
+  expect(pageOf("cryobridge results show d4")).toEqual({ to: "/results/d4", name: "To the result" });
+});
+
+test("a page names the button of every act that has one, by what its command is done to", () => {
+  const shown = (command: string) => html`${withCommands(`\`cryobridge ${command}\``)}`.text;
+  expect(shown("queue pause submit")).toBe('“<a href="/queue">Pause submit</a>”');
+  expect(shown("workers --drain north")).toBe('“<a href="/workers">Stop north</a>”');
+  expect(shown("alerts unsilence s3")).toBe('“<a href="/alerts">End it</a>”');
+  expect(shown("queue resume NAME")).toBe("<code>cryobridge queue resume NAME</code>");
+});
+
 test("a list that a text names is the menu's page, narrowed as the command is", () => {
   const shown = html`${withCommands("`cryobridge queue list`, `cryobridge orders list --state parked`")}`;
   expect(shown.text).toBe('“<a href="/queue">Queue</a>”, “<a href="/orders?state=parked">Orders</a>”');

@@ -76,7 +76,9 @@ describe("a dropped file that is written to behind its archiving", () => {
       ]);
       await appendFile(path, row("O-3", "V-3"));
       await lookAfter(site, "2 hours");
-      const { stdout } = await runCli(["tasks", "list", "--config", site.configFile], { columns: 2_000 });
+      const { stdout } = await runCli(["tasks", "list", "--show-phi", "--config", site.configFile], {
+        columns: 2_000,
+      });
       expect(stdout).toMatch(new RegExp(`k1 +f1 .*${path} of connector csv: this file was written to after`));
       expect(stdout).toContain("was not taken. Have the lab drop that as a new file");
       expect(await listOpenTasks(site.pool, 10)).toHaveLength(1);

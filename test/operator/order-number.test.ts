@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { numberJson, showNumber } from "../../src/operator/order-columns.ts";
+import { numberJson, showNumber } from "../../src/operator/order-words.ts";
 import { csvMessage, type Lab, withLab } from "../cli/with-lab.ts";
 
 const LAB = { placerOrderNumber: "1001", placerAuthority: { namespaceId: "LAB", universalId: "1.2.3" } };

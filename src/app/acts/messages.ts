@@ -8,7 +8,7 @@ import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waitin
 import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
 import { closeTaskOfMessage } from "../../ledger/operator/tasks.ts";
 import type { Mapped, Released, ReleaseFilter, Run } from "../../operator/acts.ts";
-import { mappedInWords } from "../../operator/message-columns.ts";
+import { mappedInWords } from "../../operator/message-words.ts";
 import { createMappers, profileOf } from "../connectors.ts";
 import { releaseWaiting, toIncoming } from "../intake.ts";
 import { actedAndSent, type SentToSite } from "./sent-to.ts";

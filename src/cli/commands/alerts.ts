@@ -1,9 +1,8 @@
 import { Argument, type Command, Option } from "commander";
 import { ALERT_KINDS } from "../../core/condition-kinds.ts";
-import { describeMaintenance } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
 import { SILENCE_LIST } from "../../operator/lists/silences.ts";
-import { maintenanceUntil } from "../../operator/maintenance.ts";
+import { describeMaintenance, maintenanceUntil } from "../../operator/maintenance.ts";
 import { ALERTS, SILENCE, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { durationWithin, textOr } from "../arguments.ts";
 import { defineList } from "../list-command.ts";

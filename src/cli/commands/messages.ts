@@ -3,7 +3,7 @@ import type { WaitingCode } from "../../ledger/messages/waiting.ts";
 import type { ReleaseFilter } from "../../operator/acts.ts";
 import { MESSAGE_LIST } from "../../operator/lists/messages.ts";
 import { WAITING_LIST } from "../../operator/lists/waiting.ts";
-import { whatFor } from "../../operator/message-columns.ts";
+import { whatFor } from "../../operator/message-words.ts";
 import { clean } from "../../operator/text.ts";
 import { MESSAGES } from "../../operator/things/messages.ts";
 import { RELEASE } from "../../operator/things/waiting.ts";

@@ -5,10 +5,9 @@ import { formatId } from "../../ledger/ids.ts";
 import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { FoundAtService } from "../../operator/acts.ts";
-import { isNarrowedBy } from "../../operator/list.ts";
-import { ORDER_LIST } from "../../operator/lists/orders.ts";
-import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
-import { withSurroundings } from "../../operator/order-details.ts";
+import { isNarrowedOnlyBy } from "../../operator/list.ts";
+import { ORDER_COLUMNS, ORDER_LIST } from "../../operator/lists/orders.ts";
+import { withSurroundings } from "../../operator/surroundings.ts";
 import { clean } from "../../operator/text.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
 import { RELEASE_AFTER_RESTORE } from "../../operator/things/restored.ts";
@@ -30,16 +29,10 @@ export function define(orders: Command, cli: Cli): void {
       "cryobridge orders list --state parked,failed --since 1d",
       "cryobridge orders list --find V-1001",
     ],
-    beforeShown: (session, { pool }, shown) =>
-      recordShown(
-        session,
-        pool,
-        shown.map(({ id }) => formatId("o", id)),
-      ),
     whenEmpty: async (session, { pool }, values) => {
       const { find } = values;
       const words =
-        find !== undefined && isNarrowedBy(values, "find") ? await inMessage(pool, find) : undefined;
+        find !== undefined && isNarrowedOnlyBy(values, "find") ? await inMessage(pool, find) : undefined;
       if (words) session.note(clean(`${find}: ${words.message}. ${words.hint}`));
     },
   });

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { Failure } from "../../core/failures.ts";
 import { readWorkerOverview } from "../../operator/overviews/workers.ts";
-import { DRAIN, workerNumber } from "../../operator/things/workers.ts";
+import { DRAIN } from "../../operator/things/workers.ts";
 import type { ExitStatus } from "../exit-status.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { printOverview } from "../output/print-parts.ts";
@@ -33,8 +33,7 @@ function showOrDrain(session: Session, options: Options): Promise<ExitStatus | u
   const { drain, watch } = options;
   if (drain === undefined) return watched(show)(session, options);
   if (watch !== undefined) throw new Failure("CLI_USAGE", "--watch shows workers, it goes with no --drain");
-  const id = workerNumber(drain);
-  return actOnSite(session, DRAIN, id === undefined ? { name: drain } : { id }, options);
+  return actOnSite(session, DRAIN, DRAIN.on(drain), options);
 }
 
 async function show(session: Session, site: KeptSite): Promise<undefined> {

@@ -1,10 +1,10 @@
 import { ALERT_KINDS } from "../../core/condition-kinds.ts";
 import type { Alert } from "../../ledger/alerts/alerts.ts";
 import type { Silence } from "../../ledger/alerts/silences.ts";
-import { describeMaintenance, LEVELS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
 import { SILENCE_LIST } from "../../operator/lists/silences.ts";
-import { maintenanceUntil } from "../../operator/maintenance.ts";
+import { describeMaintenance, maintenanceUntil } from "../../operator/maintenance.ts";
+import { LEVELS } from "../../operator/signs.ts";
 import { ALERTS, SILENCE, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { addActs, beforeRows, formOf, formsOf, inputOf } from "../act-forms.ts";
 import { options, section } from "../components.ts";
@@ -33,11 +33,11 @@ export function addAlertPages(site: Site, records: Records): void {
       return command && whereToAct(command);
     },
   });
-  addSiteAct(site, `${PATH}/silence`, SILENCE, records, ({ form }) => {
+  addSiteAct(site, SILENCE, records, ({ form }) => {
     const what = ALERT_KINDS.find((each) => each === form.get("kind"));
     return what && { what, forMs: SILENCE_INPUT.parse(form.get(SILENCE_INPUT.name) ?? "") };
   });
-  addSiteAct(site, `${PATH}/test`, TEST_PLACES, records, ({ form }) => ({
+  addSiteAct(site, TEST_PLACES, records, ({ form }) => ({
     place: form.get("place") || undefined,
   }));
 }
@@ -83,10 +83,10 @@ ${more}`,
 function silenceForm(visit: Visit): Html {
   const kinds = ALERT_KINDS.map((kind) => html`<option>${kind}</option>`);
   const inputs = html`<label>Kind<select name="kind">${kinds}</select></label>${inputOf({ ...SILENCE_INPUT, label: SILENCE_INPUT.label() })}`;
-  return formOf(SILENCE, `${PATH}/silence`, { what: "", forMs: undefined }, visit, { inputs });
+  return formOf(SILENCE, SILENCE.path, { what: "", forMs: undefined }, visit, { inputs });
 }
 
 function testForm(places: readonly string[], visit: Visit): Html {
   const inputs = html`<label>To<select name="place">${options(places, undefined, "all")}</select></label>`;
-  return formOf(TEST_PLACES, `${PATH}/test`, {}, visit, { inputs });
+  return formOf(TEST_PLACES, TEST_PLACES.path, {}, visit, { inputs });
 }

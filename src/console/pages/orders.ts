@@ -3,7 +3,7 @@ import { formatId } from "../../ledger/ids.ts";
 import { findMessage } from "../../ledger/messages/views.ts";
 import { findRestored, isUncompared } from "../../ledger/restored/restore.ts";
 import type { Acted } from "../../operator/acts.ts";
-import { isNarrowedBy } from "../../operator/list.ts";
+import { isNarrowedOnlyBy } from "../../operator/list.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
 import { getOfOrder, refusalOf } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
@@ -28,7 +28,7 @@ export function addOrderPages(site: Site, records: Records, beginWork: BeginWork
       html`<div class="acts">${await releaseAfterRestoreForm(visit, records)}</div>`,
     list: (page, visit) => {
       const { values, nothing } = page;
-      const isSearch = values && isNarrowedBy(values, "find") && !visit.query.has("before");
+      const isSearch = values && isNarrowedOnlyBy(values, "find") && !visit.query.has("before");
       const elsewhere = isSearch
         ? " The search above finds it in messages that wait or were refused, too."
         : "";
@@ -36,7 +36,7 @@ export function addOrderPages(site: Site, records: Records, beginWork: BeginWork
     },
   });
   addActs(site, ORDERS, records, { list: ORDER_LIST, beginWork });
-  addSiteAct(site, RELEASED_AT, RELEASE_AFTER_RESTORE, records, () => ({}));
+  addSiteAct(site, RELEASE_AFTER_RESTORE, records, () => ({}));
   addOrderPage(site, records);
 }
 
@@ -86,8 +86,5 @@ function addOrderPage(site: Site, records: Records): void {
 /** Goes on after a restore without comparing anything more. */
 async function releaseAfterRestoreForm(visit: Visit, { pool }: Pick<Records, "pool">): Promise<Html> {
   const warnings = await RELEASE_AFTER_RESTORE.warnings({ pool });
-  return formOf(RELEASE_AFTER_RESTORE, RELEASED_AT, {}, visit, { warnings });
+  return formOf(RELEASE_AFTER_RESTORE, RELEASE_AFTER_RESTORE.path, {}, visit, { warnings });
 }
-
-/** Where its form leads. */
-const RELEASED_AT = "/orders/release-after-restore";

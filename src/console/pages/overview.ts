@@ -1,9 +1,9 @@
 import type { OrderState } from "../../core/order-state.ts";
 import { WHO } from "../../core/who.ts";
-import { LEVELS } from "../../operator/alert-columns.ts";
 import { detailTexts } from "../../operator/column.ts";
-import { stateInWords } from "../../operator/order-columns.ts";
+import { stateInWords } from "../../operator/order-words.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
+import { LEVELS } from "../../operator/signs.ts";
 import { counted } from "../../operator/text.ts";
 import { roundToUnit } from "../../operator/times.ts";
 import { WORKER_STATES } from "../../operator/worker-columns.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import { LATE, within } from "../../core/within.ts";
-import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
+import type { QueueName } from "../../jobs/queues.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
 import { readQueueOverview } from "../../operator/overviews/queue.ts";
 import { connectorNames } from "../../operator/place.ts";
@@ -22,18 +22,14 @@ import { addManySiteAct, addSiteAct } from "../site-act-forms.ts";
 import type { BeginWork } from "../work.ts";
 
 const PATH = "/queue";
-const MOVED_AT = `${PATH}/move`;
 const LINES = 50;
 
 /** What each queue has to do, what waits, and pausing. */
 export function addQueuePage(site: Site, records: Records, beginWork: BeginWork): void {
   site.page(PATH, (visit) => queuePage(visit, records));
-  for (const [name, act] of Object.entries(QUEUE_ACTS))
-    addSiteAct(site, `${PATH}/${name}`, act, records, ({ form }) => {
-      const queue = QUEUE_NAMES.find((each) => each === form.get("queue"));
-      return queue && { queue };
-    });
-  addManySiteAct(site, MOVED_AT, MOVE, { records, beginWork }, ({ form }) => ({
+  for (const act of Object.values(QUEUE_ACTS))
+    addSiteAct(site, act, records, ({ form }) => act.on(form.get("queue") ?? ""));
+  addManySiteAct(site, MOVE, { records, beginWork }, ({ form }) => ({
     from: form.get("from") ?? "",
     to: form.get("to") ?? "",
   }));
@@ -106,18 +102,15 @@ function tryNow<Row, Found extends Row>(
 }
 
 function pauseForm(queue: QueueName, isPaused: boolean, visit: Visit): Html {
-  const name = isPaused ? "resume" : "pause";
-  return formOf(QUEUE_ACTS[name], `${PATH}/${name}`, { queue }, visit, { fields: { queue } });
+  const act = isPaused ? QUEUE_ACTS.resume : QUEUE_ACTS.pause;
+  return formOf(act, act.path, { queue }, visit, { fields: { queue } });
 }
 
 /** Chooses to whom the orders and results of a connector go that is gone; what that will do is said then. */
 function moveForm({ connector, results, orders }: Orphaned, { config }: Records, visit: Visit): Html {
   if (results + orders === 0) return html``;
   const inputs = html`<label>To<select name="to">${connectorNames(config).map((name) => html`<option>${name}</option>`)}</select></label>`;
-  const { button, explains } = MOVE;
+  const { button, explains, path } = MOVE;
   const label = `${button}: ${connector}`;
-  return actForm(
-    { action: `${MOVED_AT}/choose`, label, explains, inputs, fields: { from: connector } },
-    visit,
-  );
+  return actForm({ action: `${path}/choose`, label, explains, inputs, fields: { from: connector } }, visit);
 }

@@ -1,7 +1,6 @@
 import { formatId } from "../../ledger/ids.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { findMeantOrders, MOST_NAMED, RESULT_LIST } from "../../operator/lists/results.ts";
-import { DELIVERY_DETAILS } from "../../operator/order-columns.ts";
+import { DELIVERY_DETAILS, findMeantOrders, MOST_NAMED, RESULT_LIST } from "../../operator/lists/results.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { addActs } from "../act-forms.ts";

@@ -1,5 +1,5 @@
 import type { WaitingCode } from "../../ledger/messages/waiting.ts";
-import { whatFor, whyStillWaiting } from "../../operator/message-columns.ts";
+import { whatFor, whyStillWaiting } from "../../operator/message-words.ts";
 import { counted } from "../../operator/text.ts";
 import { RELEASE } from "../../operator/things/waiting.ts";
 import { lasting } from "../ages.ts";
@@ -12,7 +12,6 @@ import { addManySiteAct } from "../site-act-forms.ts";
 import type { BeginWork } from "../work.ts";
 
 const PATH = "/messages";
-const RELEASED_AT = `${PATH}/release`;
 
 /** What messages wait for, each with what to do about it. */
 export function waitingList(
@@ -28,7 +27,7 @@ export function waitingList(
       kind === "earlier" || code === undefined
         ? ""
         : actForm(
-            { action: `${RELEASED_AT}/choose`, label: RELEASE.button, fields: { code, connector } },
+            { action: `${RELEASE.path}/choose`, label: RELEASE.button, fields: { code, connector } },
             visit,
           );
     return html`<li class="act"><div class="grow"><div class="what">${counted(messages, "message")} through ${connector} ${messages === 1 ? "waits" : "wait"} for ${whatFor(each)} ${lasting(since, visit.viewer.clock.now())}</div>${why === undefined ? "" : html`<div class="note">${withCommands(why)}</div>`}<a href="${PATH}?${new URLSearchParams({ verdict: "waiting", connector }).toString()}">The messages, to choose and discard</a></div>${release}</li>`;
@@ -37,7 +36,7 @@ export function waitingList(
 
 /** Releasing what waits for a code: what that will do, and then the act. */
 export function addRelease(site: Site, records: Records, beginWork: BeginWork): void {
-  addManySiteAct(site, RELEASED_AT, RELEASE, { records, beginWork }, ({ form }) => ({
+  addManySiteAct(site, RELEASE, { records, beginWork }, ({ form }) => ({
     code: form.get("code") || undefined,
     connector: form.get("connector") || undefined,
   }));

@@ -1,6 +1,7 @@
+import { formatId, parseId } from "../../ledger/ids.ts";
 import type { WorkerView } from "../../ledger/workers/roster.ts";
 import { readWorkerOverview } from "../../operator/overviews/workers.ts";
-import { DRAIN, RELOAD, workerNumber } from "../../operator/things/workers.ts";
+import { DRAIN, RELOAD } from "../../operator/things/workers.ts";
 import { formOf } from "../act-forms.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
@@ -24,13 +25,13 @@ export function addWorkerPage(site: Site, records: Records): void {
 <h1>Workers</h1>
 ${remarkBoxes(remarks)}
 ${at("workers")}
-<div class="acts">${workers.filter(mayDrain).map((worker) => formOf(DRAIN, `${PATH}/w${worker.id}/drain`, worker, visit))}</div>
-${at("configuration", { below: html`<div class="acts">${formOf(RELOAD, `${PATH}/reload`, {}, visit)}</div>` })}`,
+<div class="acts">${workers.filter(mayDrain).map((worker) => formOf(DRAIN, `${PATH}/${formatId("w", worker.id)}/drain`, worker, visit))}</div>
+${at("configuration", { below: html`<div class="acts">${formOf(RELOAD, RELOAD.path, {}, visit)}</div>` })}`,
     };
   });
-  addSiteAct(site, `${PATH}/reload`, RELOAD, records, () => ({}));
-  addSiteAct(site, `${PATH}/:id/drain`, DRAIN, records, ({ params: { id = "" } }) => {
-    const number = workerNumber(id);
+  addSiteAct(site, RELOAD, records, () => ({}));
+  addSiteAct(site, DRAIN, records, ({ params: { id = "" } }) => {
+    const number = parseId("w", id);
     return number === undefined ? undefined : { id: number };
   });
 }

@@ -39,7 +39,7 @@ export interface AuditEntry {
 }
 
 /**
- * Newest first; $1 text[] of the actor's names, $2 target, $3 before id, $4 action, $5 since, $6 limit; null for any. Indexes: the primary key,
+ * Newest first; $1 text[] of the actor's names, $2 target, $3 before id, $4 action, $5 since, $6 limit, $7 whether searches by subject are left out; null for any. Indexes: the primary key,
  * audit_actor, audit_target.
  */
 const LIST_AUDIT = `
@@ -50,6 +50,7 @@ select a.id, a.at, a.actor, a.action, a.target, a.detail
    and ($3::bigint is null or a.id < $3)
    and ($4::text is null or a.action = $4)
    and ($5::timestamptz is null or a.at >= $5)
+   and ($7::boolean is not true or a.detail->'search' is null)
  order by a.id desc
  limit $6`;
 
@@ -62,14 +63,16 @@ export async function listAudit(
     readonly target?: string | undefined;
     readonly action?: string | undefined;
     readonly since?: Date | undefined;
+    /** Without the records that a search for a subject found, or did not. */
+    readonly withoutSearches?: boolean;
     /** Entries before this one, for the next page. */
     readonly beforeId?: number | undefined;
     readonly limit: number;
   },
 ): Promise<AuditEntry[]> {
-  const { actor, target, beforeId, action, since, limit } = filter;
+  const { actor, target, beforeId, action, since, limit, withoutSearches } = filter;
   const actors = actor === undefined ? undefined : [actor, `${actor}${IN_CONSOLE}`];
-  const values = [actors, target, beforeId, action, since, limit];
+  const values = [actors, target, beforeId, action, since, limit, withoutSearches];
   return (await narrowed(pool, LIST_AUDIT, values)).map((row) => withoutNulls(row) as AuditEntry);
 }
 

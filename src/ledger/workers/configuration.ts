@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { inTransaction, run } from "../database.ts";
+import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 
 /** How the configuration of a worker stands. Settings are named by their keys; no values are in it. */
@@ -49,7 +50,7 @@ returning id`;
 export async function askReload(pool: pg.Pool, by: Act): Promise<number[]> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ id: number }>(ASK);
-    const targets = rows.map(({ id }) => ({ target: `w${id}`, detail: { reason: by.reason } }));
+    const targets = rows.map(({ id }) => ({ target: formatId("w", id), detail: { reason: by.reason } }));
     await recordAudit(client, by, "reload", targets);
     return rows.map(({ id }) => id);
   });

@@ -3,6 +3,7 @@ import type { Condition } from "../../core/condition.ts";
 import type { ServiceNews, ServiceOutage } from "../../core/service-outage.ts";
 import type { Quota } from "../../core/service-quota.ts";
 import { inTransaction, list, run, withSession } from "../database.ts";
+import { formatId } from "../ids.ts";
 import { CALLER_LOCK, ENTRY_LOCK, WORKER_LOCK } from "../locks.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { releaseAbandoned } from "../orders/submission.ts";
@@ -310,7 +311,7 @@ const DRAIN = `
 update workers
    set drain_at = coalesce(drain_at, now())
  where ended_at is null
-   and (id = $1 or name = $2 or ($1::integer is null and $2::text is null))
+   and (id = $1::bigint or name = $2 or ($1::bigint is null and $2::text is null))
 returning id`;
 
 /**
@@ -334,7 +335,7 @@ export function drainAllWorkers(pool: pg.Pool, by: Act): Promise<number[]> {
 async function drain(pool: pg.Pool, which: readonly [id: number | null, name: string | null], by: Act) {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ id: number }>(DRAIN, [...which]);
-    const targets = rows.map(({ id }) => ({ target: `w${id}`, detail: { reason: by.reason } }));
+    const targets = rows.map(({ id }) => ({ target: formatId("w", id), detail: { reason: by.reason } }));
     await recordAudit(client, by, "drain-worker", targets);
     return rows.map(({ id }) => id);
   });

@@ -1,6 +1,7 @@
 import { type AuditEntry, listActors, listAudit } from "../../ledger/operator/audit.ts";
-import type { Column } from "../column.ts";
-import { code, isNarrowedBy, known, list, search, since } from "../list.ts";
+import type { Column, Viewer } from "../column.ts";
+import { code, isNarrowedOnlyBy, known, list, search, since } from "../list.ts";
+import { pageOfRecord } from "../things.ts";
 
 /** Acts whose names say too little. */
 const ACTION_WORDS: Readonly<Record<string, string>> = {
@@ -15,22 +16,19 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
   "release-after-restore": "ended the comparison after a restore",
 };
 
-/** The pages of records by the first letter of their ids. */
-const PAGES: Readonly<Record<string, string>> = {
-  o: "orders",
-  m: "messages",
-  f: "files",
-  d: "results",
-  a: "alerts",
-};
-
 /** What somebody did, or saw. */
 const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
   { key: "id" },
   { key: "at", title: "when" },
   { key: "actor", title: "who" },
   { key: "action", title: "what", show: ({ action }) => ACTION_WORDS[action] ?? action.replaceAll("-", " ") },
-  { key: "target", title: "to what", isFlexible: true, link: pageOf },
+  {
+    key: "target",
+    title: "to what",
+    isFlexible: true,
+    isHidden: isOfSubject,
+    link: ({ target }) => pageOfRecord(target)?.to,
+  },
   { title: "more", isFlexible: true, show: moreOf },
   { title: "why", isFlexible: true, show: ({ detail: { reason } }) => reason },
   { key: "detail" },
@@ -55,16 +53,19 @@ export const AUDIT_LIST = list({
     since: since(),
   },
   columns: AUDIT_COLUMNS,
+  isStill: true,
   nothing: (values) =>
-    isNarrowedBy(values) ? "Nobody did anything yet." : "Nobody did anything of that kind.",
-  read: ({ pool }, filter, { limit, after: beforeId }) => listAudit(pool, { ...filter, beforeId, limit }),
+    isNarrowedOnlyBy(values) ? "Nobody did anything yet." : "Nobody did anything of that kind.",
+  read: ({ pool, mayAskPhi }, filter, { limit, after: beforeId }) => {
+    const withoutSearches = filter.target !== undefined && !mayAskPhi;
+    return listAudit(pool, { ...filter, withoutSearches, beforeId, limit });
+  },
   page: { of: ({ id }) => String(id) },
 });
 
-/** The console's page of what it was done to. */
-function pageOf({ target }: AuditEntry): string | undefined {
-  const folder = /^[omfda]\d+$/.test(target) ? PAGES[target.charAt(0)] : undefined;
-  return folder && `/${folder}/${target}`;
+/** Who searched for a subject's code got orders of one subject; which ones is nothing for those who don't see patients' data. */
+function isOfSubject({ detail }: AuditEntry, { mayAskPhi }: Viewer): boolean {
+  return detail.search !== undefined && !mayAskPhi;
 }
 
 /** What else is known of it: `messageId m12`. */

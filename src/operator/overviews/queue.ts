@@ -15,17 +15,11 @@ import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import type { Column, Viewer } from "../column.ts";
 import { JOB_COLUMNS, listJobs, type NamedJob, nameJobs } from "../job-columns.ts";
 import type { ListPlace } from "../list.ts";
-import {
-  authorityOf,
-  DELIVERY_COLUMNS,
-  type ListedOrder,
-  ORDER_REASON,
-  PAINT_BY_STATE,
-  showNumber,
-  stateInWords,
-} from "../order-columns.ts";
-import { withSurroundings } from "../order-details.ts";
+import { ORDER_REASON } from "../lists/orders.ts";
+import { DELIVERY_COLUMNS } from "../lists/results.ts";
+import { authorityOf, PAINT_BY_STATE, showNumber, stateInWords } from "../order-words.ts";
 import { type Overview, tablePart } from "../parts.ts";
+import { type ListedOrder, withSurroundings } from "../surroundings.ts";
 import { asSentence, countsInWords, NO_DAEMON } from "../text.ts";
 import { hintForOrphaned, readOrphaned } from "../things/orphaned.ts";
 import { MEANINGS, pausedInWords } from "../things/queues.ts";

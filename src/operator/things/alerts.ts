@@ -3,6 +3,7 @@ import { parseDuration } from "../../core/duration.ts";
 import { asFailure, Failure } from "../../core/failures.ts";
 import { LATE, LEDGER_WITHIN_MS, within } from "../../core/within.ts";
 import { type Alert, acknowledgeAlert, findAlert } from "../../ledger/alerts/alerts.ts";
+import type { AlertDelivery } from "../../ledger/alerts/messages.ts";
 import {
   endSilence,
   findSilence,
@@ -13,16 +14,12 @@ import {
 import { asRefusal } from "../../ledger/database-failures.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import {
-  ALERT_COLUMNS,
-  ALERT_MESSAGE_COLUMNS,
-  describeSilenced,
-  LEVELS,
-  withMessages,
-} from "../alert-columns.ts";
-import type { Viewer } from "../column.ts";
+import type { Column, Viewer } from "../column.ts";
+import { ALERT_COLUMNS, fateOf, withMessages } from "../lists/alerts.ts";
+import { describeSilenced } from "../lists/silences.ts";
 import { type Details, fieldsPart, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
+import { LEVELS } from "../signs.ts";
 import type { SiteAct, SitePlace } from "../site-act.ts";
 import { notFound, onEach, type Thing } from "../thing.ts";
 
@@ -48,7 +45,7 @@ const SILENCING = "Nothing is announced of it for a while; what still holds then
 
 /** Something that is wrong, of which people were told. */
 export const ALERTS = {
-  ...{ kind: "a", noun: "alert", path: "/alerts", listed: "alerts list" },
+  ...{ kind: "a", noun: "alert", path: "/alerts" },
   find: findAlert,
   numberOf: ({ id }) => id,
   details: { help: "Show an alert, and what was sent of it.", read },
@@ -79,7 +76,7 @@ export const ALERTS = {
 
 /** What a person wants to hear nothing of for a while. */
 export const SILENCES = {
-  ...{ kind: "s", noun: "silence", path: "/alerts/silences", listed: "alerts silences" },
+  ...{ kind: "s", noun: "silence", path: "/alerts/silences" },
   find: findSilence,
   numberOf: ({ id }) => id,
   acts: {
@@ -104,7 +101,13 @@ interface OnSilenced {
 
 /** Announces nothing of an alert, or of all of a kind, for a while. The console's form has it of a kind. */
 export const SILENCE: SiteAct<OnSilenced> = {
-  ...{ command: "alerts silence", button: "Silence a kind", reason: "required", reasonHelp: "why" },
+  ...{
+    command: "alerts silence",
+    path: "/alerts/silence",
+    button: "Silence a kind",
+    reason: "required",
+    reasonHelp: "why",
+  },
   help: "Announce nothing of an alert, or of all of a kind, for a while. What still holds then is announced.",
   example: 'cryobridge alerts silence noTraffic --for 4h --reason "holiday"',
   explains: "Nothing is announced of any alert of the kind for a while; what still holds then is.",
@@ -136,7 +139,7 @@ interface OnPlace {
 
 /** Sends the places of alerts a test message; not done where one of them did not take it. Whether the ledger answers is another question. */
 export const TEST_PLACES: SiteAct<OnPlace> = {
-  ...{ command: "alerts test", button: "Send a test…", reason: "none" },
+  ...{ command: "alerts test", path: "/alerts/test", button: "Send a test…", reason: "none" },
   help: "Send each place of alerts.to a test message, and say what came of it. Needs neither a daemon nor the ledger, whose audit keeps it where it answers.",
   example: "cryobridge alerts test --to email",
   explains: "Each place gets a message which says that it is a test, and that nothing is wrong.",
@@ -174,6 +177,20 @@ function whyNotKept(error: unknown): string {
   const { message, code } = asRefusal(error) ?? asFailure(error);
   return `Not kept in the audit: ${message} (${code})`;
 }
+
+/** What a place was sent of an alert. */
+const ALERT_MESSAGE_COLUMNS: readonly Column<AlertDelivery>[] = [
+  { key: "place", title: "place" },
+  { key: "event", title: "what", show: ({ event }) => (event === "over" ? "its end" : "its start") },
+  {
+    title: "state",
+    show: fateOf,
+    paint: ({ sentAt, givenUpAt }) => (sentAt ? "green" : givenUpAt ? "red" : "yellow"),
+  },
+  { key: "attempts", title: "attempts", isRight: true },
+  { key: "sentAt", title: "when" },
+  { key: "failure", title: "last error", isFlexible: true },
+];
 
 async function read({ pool }: Place, alert: Alert, viewer: Viewer): Promise<Details> {
   const [row] = await withMessages(pool, [alert]);

@@ -13,10 +13,13 @@ import { readOrders } from "../../ledger/orders/row.ts";
 import type { Column, Viewer } from "../column.ts";
 import { filledByAny, hideHl7 } from "../hl7-tree.ts";
 import { isHl7, messageText, resultText } from "../kept-text.ts";
-import { knownOf, MESSAGE_COLUMNS } from "../message-columns.ts";
-import { DELIVERY_COLUMNS, type ListedOrder, ORDER_COLUMNS, PAINT_BY_VERDICT } from "../order-columns.ts";
+import { MESSAGE_COLUMNS, PAINT_BY_VERDICT } from "../lists/messages.ts";
+import { ORDER_COLUMNS } from "../lists/orders.ts";
+import { DELIVERY_COLUMNS } from "../lists/results.ts";
+import { knownOf } from "../message-words.ts";
 import { type Details, fieldsPart, type Part, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
+import type { ListedOrder } from "../surroundings.ts";
 import { cleanLines, HIDDEN } from "../text.ts";
 import type { Thing } from "../thing.ts";
 
@@ -24,7 +27,7 @@ const UNLESS = "unless its profile leaves refusals out (results.send)";
 
 /** A message that came in. */
 export const MESSAGES = {
-  ...{ kind: "m", noun: "message", path: "/messages", listed: "messages list" },
+  ...{ kind: "m", noun: "message", path: "/messages" },
   find: findMessage,
   findAll: listMessagesById,
   numberOf,

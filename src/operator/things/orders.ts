@@ -15,14 +15,9 @@ import type { FoundAtService, OrderAct } from "../acts.ts";
 import { CALL_COLUMNS, describeCall } from "../calls.ts";
 import { type Column, forPrograms, recordJson, type Viewer } from "../column.ts";
 import { hideRecord } from "../hide-record.ts";
-import { MESSAGE_PLACE } from "../message-columns.ts";
-import {
-  DELIVERY_COLUMNS,
-  PAINT_BY_STATE,
-  stateInWords,
-  subjectJson,
-  TASK_COLUMNS,
-} from "../order-columns.ts";
+import { MESSAGE_PLACE } from "../lists/messages.ts";
+import { DELIVERY_COLUMNS } from "../lists/results.ts";
+import { TASK_COLUMNS } from "../lists/tasks.ts";
 import {
   CONTAINER_COLUMNS,
   describeAnswer,
@@ -32,6 +27,7 @@ import {
   readOrderDetails,
   whyEnded,
 } from "../order-details.ts";
+import { PAINT_BY_STATE, stateInWords, subjectJson } from "../order-words.ts";
 import { type Details, fieldsPart, type Remark, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
 import { type DeclaredAct, onEach, type Thing } from "../thing.ts";
@@ -43,7 +39,7 @@ const AT_ONCE = "At once where nothing has left for the service; else the servic
 
 /** An order: all that is known of it, and what a person can do to it. */
 export const ORDERS = {
-  ...{ kind: "o", noun: "order", path: "/orders", listed: "orders list" },
+  ...{ kind: "o", noun: "order", path: "/orders" },
   find: async (pool, id) => (await readOrders(pool, [id]))[0],
   findAll: async (pool, ids) => (await listOrders(pool, { ids, limit: ids.length })).reverse(),
   numberOf: ({ id }) => id,

@@ -1,4 +1,4 @@
-import type { QueueName } from "../../jobs/queues.ts";
+import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { type PausedQueue, pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
 import type { Outcome, SiteAct } from "../site-act.ts";
 
@@ -21,10 +21,21 @@ interface OnQueue {
   readonly queue: QueueName;
 }
 
+const on = (word: string): OnQueue | undefined => {
+  const queue = QUEUE_NAMES.find((each) => each === word);
+  return queue && { queue };
+};
+
 /** What can be done to a queue; doing what is done already is no error. */
 export const QUEUE_ACTS = {
   pause: {
-    ...{ command: "queue pause", button: ({ queue }) => `Pause ${queue}`, reason: "optional" },
+    ...{
+      command: "queue pause",
+      path: "/queue/pause",
+      button: ({ queue }) => `Pause ${queue}`,
+      reason: "optional",
+    },
+    on,
     help: "Hand nothing new to a queue until it is resumed; intake goes on.",
     example: "cryobridge queue pause submit",
     explains: ({ queue }) =>
@@ -33,7 +44,13 @@ export const QUEUE_ACTS = {
       outcomeOf({ queue, isPaused: true, hasChanged: await pauseQueue(pool, queue, by) }),
   },
   resume: {
-    ...{ command: "queue resume", button: ({ queue }) => `Resume ${queue}`, reason: "optional" },
+    ...{
+      command: "queue resume",
+      path: "/queue/resume",
+      button: ({ queue }) => `Resume ${queue}`,
+      reason: "optional",
+    },
+    on,
     help: "Let a paused queue go on.",
     example: "cryobridge queue resume submit",
     explains: ({ queue }) => `${MEANINGS[queue]} This goes on.`,

@@ -11,7 +11,7 @@ import { findBytes } from "../../ledger/results/resend.ts";
 import type { ResultAct } from "../acts.ts";
 import type { Viewer } from "../column.ts";
 import { resultText } from "../kept-text.ts";
-import { DELIVERY_DETAILS, PAINT_BY_DELIVERY_STATE } from "../order-columns.ts";
+import { DELIVERY_DETAILS, PAINT_BY_DELIVERY_STATE } from "../lists/results.ts";
 import { type Details, fieldsPart } from "../parts.ts";
 import type { Place } from "../place.ts";
 import { cleanLines, HIDDEN } from "../text.ts";
@@ -20,7 +20,7 @@ import { nameOf } from "../why-waiting.ts";
 
 /** A result for the lab. */
 export const RESULTS = {
-  ...{ kind: "d", noun: "result", path: "/results", listed: "results list" },
+  ...{ kind: "d", noun: "result", path: "/results" },
   find: findDelivery,
   numberOf,
   details: {

@@ -4,7 +4,7 @@ import { onEach, type Thing } from "../thing.ts";
 
 /** Something that a person has to do. */
 export const TASKS = {
-  ...{ kind: "k", noun: "task", path: "/tasks", listed: "tasks list" },
+  ...{ kind: "k", noun: "task", path: "/tasks" },
   find: findTask,
   numberOf,
   acts: {

@@ -3,14 +3,15 @@ import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waitin
 import type { Act } from "../../ledger/operator/audit.ts";
 import type { Mapped, ReleaseFilter } from "../acts.ts";
 import { recordJson } from "../column.ts";
-import { mappedInWords, WAITING_COLUMNS, whatFor, whyStillWaiting } from "../message-columns.ts";
+import { WAITING_COLUMNS } from "../lists/waiting.ts";
+import { mappedInWords, whatFor, whyStillWaiting } from "../message-words.ts";
 import { connectorNames } from "../place.ts";
 import type { Outcome, OutcomeLine, SiteAct, SitePlace } from "../site-act.ts";
 import { counted, countsInWords, problemLines } from "../text.ts";
 
 /** Maps what waits for a code again. Not done when a message is refused now, or none could be released. */
 export const RELEASE = {
-  ...{ command: "messages release", button: "Release…", reason: "optional" },
+  ...{ command: "messages release", path: "/messages/release", button: "Release…", reason: "optional" },
   help: "Map what waits again, by the configuration as it is now; a start of the daemon does so too.",
   example: "cryobridge messages release --code WEST",
   many: async ({ pool }, filter) => {

@@ -1,4 +1,5 @@
 import { Failure } from "../../core/failures.ts";
+import { formatId, parseId } from "../../ledger/ids.ts";
 import { drainWorkers, listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import { recordJson } from "../column.ts";
 import {
@@ -18,30 +19,34 @@ type OnWorker =
   | { readonly name: string; readonly id?: undefined };
 
 /** Has daemons end. */
-export const DRAIN: SiteAct<OnWorker> = {
-  ...{ command: "workers --drain", button: (on) => `Stop ${nameOf(on)}`, reason: "usual" },
+export const DRAIN = {
+  ...{
+    command: "workers --drain",
+    path: "/workers/:id/drain",
+    button: (on) => `Stop ${nameOf(on)}`,
+    reason: "usual",
+  },
   explains:
     "It finishes what it has in hand and ends; with the last one, nothing is taken in or sent any more, and this console ends with its daemon.",
   isDangerous: true,
+  on: (word): OnWorker => {
+    const id = parseId("w", word);
+    return id === undefined ? { name: word } : { id };
+  },
   act: async ({ pool }, by, on) => {
     const drained = await drainWorkers(pool, on.id === undefined ? { name: on.name } : { id: on.id }, by);
-    if (drained.length === 0) throw await noneOfThatName(pool, on.id === undefined ? on.name : `w${on.id}`);
+    if (drained.length === 0)
+      throw await noneOfThatName(pool, on.id === undefined ? on.name : formatId("w", on.id));
     return {
       isDone: true,
       lines: drained.map((id) => [
         "done",
-        `w${id} finishes what it has in hand and ends; \`cryobridge workers\` shows when`,
+        `${formatId("w", id)} finishes what it has in hand and ends; \`cryobridge workers\` shows when`,
       ]),
-      json: { drained: drained.map((id) => `w${id}`) },
+      json: { drained: drained.map((id) => formatId("w", id)) },
     };
   },
-};
-
-/** The number of a worker's id, such as `w12`; undefined for what is none. */
-export function workerNumber(word: string): number | undefined {
-  const digits = /^w([1-9]\d{0,8})$/.exec(word)?.[1];
-  return digits === undefined ? undefined : Number(digits);
-}
+} as const satisfies SiteAct<OnWorker>;
 
 async function noneOfThatName(pool: SitePlace["pool"], word: string): Promise<Failure> {
   const known = await listWorkers(pool, 0);
@@ -56,7 +61,7 @@ const RELOADED_WITHIN_MS = 15_000;
 
 /** Has all daemons take over their configuration; not done where one of them refused it or has not answered. */
 export const RELOAD: SiteAct = {
-  ...{ command: "reload", button: "Reload the configuration", reason: "optional" },
+  ...{ command: "reload", path: "/workers/reload", button: "Reload the configuration", reason: "optional" },
   example: "cryobridge reload --reason 'a new facility'",
   explains:
     "Every daemon checks its whole configuration and takes over profiles, tables, facilities and alerts; no connection is lost. With a mistake in the files, it goes on with what it has.",
@@ -83,7 +88,7 @@ export const RELOAD: SiteAct = {
       ],
       json: {
         workers: configured.map((worker) => recordJson(CONFIGURATION_COLUMNS, worker, viewer)),
-        silent: silent.map(({ id }) => `w${id}`),
+        silent: silent.map(({ id }) => formatId("w", id)),
       },
     };
   },
@@ -112,5 +117,5 @@ function silentLine(worker: WorkerView): OutcomeLine {
 /** `north (w7)`. */
 function nameOf({ id, name }: { readonly id?: number | undefined; readonly name?: string }): string {
   if (id === undefined) return name ?? "";
-  return name === undefined ? `w${id}` : `${name} (w${id})`;
+  return name === undefined ? formatId("w", id) : `${name} (${formatId("w", id)})`;
 }

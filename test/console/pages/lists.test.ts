@@ -1,29 +1,12 @@
 import { expect, test } from "vitest";
-import { ALERT_LIST } from "../../../src/operator/lists/alerts.ts";
-import { AUDIT_LIST } from "../../../src/operator/lists/audit.ts";
-import { FILE_LIST } from "../../../src/operator/lists/files.ts";
-import { MESSAGE_LIST } from "../../../src/operator/lists/messages.ts";
-import { ORDER_LIST } from "../../../src/operator/lists/orders.ts";
-import { REFILL_LIST } from "../../../src/operator/lists/refills.ts";
-import { RESULT_LIST } from "../../../src/operator/lists/results.ts";
-import { TASK_LIST } from "../../../src/operator/lists/tasks.ts";
+import { LISTS } from "../../../src/operator/lists.ts";
 import { csvMessage } from "../../cli/with-lab.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 
-const LISTS = {
-  alerts: ALERT_LIST,
-  audit: AUDIT_LIST,
-  files: FILE_LIST,
-  messages: MESSAGE_LIST,
-  orders: ORDER_LIST,
-  refills: REFILL_LIST,
-  results: RESULT_LIST,
-  tasks: TASK_LIST,
-};
-
 test("the command of a list takes each of its filters, and its page offers each that has a name", () =>
   withPages(async ({ lab, operator }) => {
-    for (const [name, { filters }] of Object.entries(LISTS)) {
+    for (const [name, { load }] of Object.entries(LISTS)) {
+      const { filters } = await load();
       const help = (await lab.cli([name, "list", "--help"])).stdout;
       const form = /<form class="filter"[\s\S]*?<\/form>/.exec(await operator.open(`/${name}`))?.[0] ?? "";
       for (const [filter, { label, kind }] of Object.entries(filters)) {

@@ -23,7 +23,7 @@ import { findCallInHand } from "../../../src/ledger/orders/submission.ts";
 import { findDueTracked, postponeTracked, postponeUnread } from "../../../src/ledger/orders/tracking.ts";
 import { findDueConnectors, findProbe, listDueDeliveries } from "../../../src/ledger/results/deliveries.ts";
 import { findOpenConnectors, listOpenOutcomes } from "../../../src/ledger/results/outcomes.ts";
-import { withSurroundings } from "../../../src/operator/order-details.ts";
+import { withSurroundings } from "../../../src/operator/surroundings.ts";
 import { A_REQUEST, claimNext, loseWorker, UNCOUNTED } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";

@@ -1,81 +1,10 @@
 import { type Problem, problemSentence, shownProblem } from "../core/failures.ts";
-import { placeText } from "../core/place.ts";
 import type { MessageView } from "../ledger/messages/views.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Mapped } from "./acts.ts";
-import { ageColumn, type Column } from "./column.ts";
-import { PAINT_BY_VERDICT } from "./order-columns.ts";
+import type { Column } from "./column.ts";
 import type { Known } from "./ready-hint.ts";
 import { clean } from "./text.ts";
-
-/** A message may have thousands; people are shown this many ids. */
-const ORDERS = 20;
-
-/** Where a message stands in its file. */
-export const MESSAGE_PLACE: Column<MessageView> = {
-  key: "place",
-  title: "place",
-  value: ({ place }) => placeText(place),
-};
-
-/** The values of a message that lists show too. */
-export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
-  {
-    key: "messageId",
-    title: "id",
-    only: "list",
-    link: ({ messageId }) => `/messages/${messageId}`,
-  },
-  { key: "connector", title: "connector" },
-  {
-    key: "fileName",
-    title: "file",
-    isFlexible: true,
-    show: ({ fileName, replayOf }) => fileName ?? (replayOf && `replay of ${replayOf}`),
-    link: ({ fileId, replayOf }) =>
-      fileId === undefined ? replayOf && `/messages/${replayOf}` : `/files/${fileId}`,
-  },
-  { key: "fileId" },
-  MESSAGE_PLACE,
-  { key: "messageType", title: "type" },
-  { key: "messageControlId", title: "control id", isFlexible: true },
-  { key: "verdict", title: "verdict", only: "list", paint: ({ verdict }) => PAINT_BY_VERDICT[verdict] },
-  { key: "receivedAt", title: "received" },
-  ageColumn(({ receivedAt }) => receivedAt),
-  {
-    key: "duplicateOf",
-    title: "duplicate of",
-    only: "details",
-    link: ({ duplicateOf }) => duplicateOf && `/messages/${duplicateOf}`,
-  },
-  {
-    key: "replayOf",
-    title: "replay of",
-    only: "details",
-    link: ({ replayOf }) => replayOf && `/messages/${replayOf}`,
-  },
-  {
-    key: "orderIds",
-    title: "orders",
-    isFlexible: true,
-    show: ({ orderIds }) =>
-      [
-        ...orderIds.slice(0, ORDERS),
-        orderIds.length > ORDERS && `and ${orderIds.length - ORDERS} more`,
-      ].filter(Boolean),
-    link: ({ messageId, orderIds: [first, ...others] }) =>
-      first && (others.length > 0 ? `/messages/${messageId}` : `/orders/${first}`),
-  },
-  problemsColumn(),
-];
-
-/** What every message of a file has alike. */
-const OF_THE_FILE = ["connector", "fileName"];
-
-/** The values of a message in the list of its file. */
-export const FILE_MESSAGE_COLUMNS = MESSAGE_COLUMNS.filter(
-  ({ key }) => key === undefined || !OF_THE_FILE.includes(key),
-);
 
 interface WithProblems {
   readonly problems: readonly Problem[];
@@ -98,23 +27,6 @@ function firstProblem({ problems: [first, ...others] }: WithProblems): string {
   const more = others.length > 0 ? ` (and ${others.length} more)` : "";
   return `${problemSentence(first)}${more}`;
 }
-
-const KIND_WORDS = {
-  facility: "a facility",
-  operation: "an operation",
-  earlier: "an earlier message",
-} as const satisfies Record<WaitingCode["kind"], string>;
-
-/** The values of what messages wait for. */
-export const WAITING_COLUMNS: readonly Column<WaitingCode>[] = [
-  { key: "kind", title: "waits for", show: ({ kind }) => KIND_WORDS[kind] },
-  { key: "code", title: "code", isFlexible: true },
-  { key: "connector", title: "connector" },
-  { key: "messages", title: "messages", isRight: true },
-  { key: "since", title: "since" },
-  ageColumn(({ since }) => since),
-  { key: "hint" },
-];
 
 /** What messages wait for, in words that follow "for". */
 export function whatFor({ kind, code = "" }: Pick<WaitingCode, "kind" | "code">): string {
