@@ -23,17 +23,16 @@ import type { Original, OriginalGroup } from "./original.ts";
 type Reasons = ResultSettings["reasons"];
 
 /** Why something is not done: a problem, or what is said of an order or a request. */
-type Reason = Problem | { readonly code?: FailureCode | undefined; readonly text: string };
+type Reason = Problem | { readonly code: FailureCode; readonly text: string };
 
 /**
  * The profile by which an outcome is put into words: without the lab's own where these lack one of its reasons, so that nobody
- * reads two languages in one answer. The words of people have no code, and fit any.
+ * reads two languages in one answer. The words of people fit any.
  */
 export function inOneLanguage<P extends Profile>(outcome: Outcome, profile: P): P {
   const { reasons } = profile.results;
   if (reasons === undefined) return profile;
   const isWorded = (reason: Reason) =>
-    reason.code === undefined ||
     isInPeoplesWords(reason.code) ||
     ("unlisted" in reason && reason.unlisted !== undefined) ||
     ownWords(reason, reasons) !== undefined;
@@ -112,9 +111,9 @@ export function labPlace(place: Place, reasons: Reasons): LabText {
   return asItIs(placeText(place, (word) => labPhrase(reasons, word)));
 }
 
-/** A reason in words for the lab: the profile's where it has some for its code. The words of people, which have no code, stay. */
+/** A reason in words for the lab: the profile's where it has some for its code. */
 export function reasonInWords(reason: Reason, reasons: Reasons): LabText {
-  // The code of such a problem is that of another mistake, and a count has no language.
+  // Its code is that of another mistake, and a count has no language.
   if (reasons !== undefined && "unlisted" in reason && reason.unlisted !== undefined)
     return asItIs(`… +${reason.unlisted}`);
   const text = "text" in reason ? reason.text : reason.message;
@@ -158,7 +157,7 @@ const PART = /\{(code|column|expected)\}/g;
  * no words for that reason then, since half a sentence says nothing.
  */
 function ownWords(reason: Reason, reasons: Reasons): string | undefined {
-  const words = reason.code === undefined ? undefined : reasons?.[reason.code];
+  const words = reasons?.[reason.code];
   const parts = partsOf(reason, reasons);
   let isWhole = true;
   const lacksOf = (text: string) =>

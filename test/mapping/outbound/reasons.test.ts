@@ -153,8 +153,11 @@ test("what only calls of the service are about is said in words that a lab knows
   );
 });
 
-test("a reason without a code, as staff write it, stays as it is", async () => {
-  const rejected = { state: "rejected", reason: { text: "no room" } } as const;
+test("a reason in the words of the site's own module stays as it is", async () => {
+  const rejected = {
+    state: "rejected",
+    reason: { code: "MAPPING_MODULE_REFUSED", text: "no room" },
+  } as const;
   expect((await linesOf(changed(rejected), "NTE"))[0]).toBe("NTE|1|L|no room");
 });
 
