@@ -229,8 +229,9 @@ export function problemSentence({ place, message }: Pick<Problem, "place" | "mes
 }
 
 /** What a lab reads of a failure whose message is this. */
-export function wordsForLab(code: FailureCode | undefined, message: string): string {
-  const entry: FailureEntry | undefined = code === undefined ? undefined : FAILURES[code];
+export function wordsForLab(code: FailureCode, message: string): string {
+  // The ledger may hold a code of a later release.
+  const entry: FailureEntry | undefined = FAILURES[code];
   return entry?.lab ?? message;
 }
 

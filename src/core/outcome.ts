@@ -49,8 +49,8 @@ export interface OutcomeOrder<Code = Phi> {
   readonly procedureId?: number | undefined;
   readonly procedureCode?: string | undefined;
   readonly containers: readonly OutcomeContainer[];
-  /** Why it was rejected, failed or parked, in words for the lab; no patient's values. */
-  readonly reason?: { readonly code?: FailureCode | undefined; readonly text: string } | undefined;
+  /** Why it was rejected, failed or parked, in words for a lab that has none of its own for the code; no patient's values. */
+  readonly reason?: { readonly code: FailureCode; readonly text: string } | undefined;
 }
 
 /** What became of a request, as it is reported to the lab. */

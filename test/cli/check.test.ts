@@ -304,7 +304,7 @@ describe("check --offline", () => {
       expect(hl7).not.toMatch(/CSV_|FILE_TOO|MODULE_REFUSED/);
       expect(ofWords).toEqual([
         "profile lab: results.reasons has no word for file, with",
-        "profile hl7: results.reasons has no word for message, line, lines, with, to, byte, ofMessage, request, procedure, onHold, otherOrder, otherWaits, repeated, recorded, cancelled, held, released, cancel_refused, hold_refused, release_refused, status_refused, changed, replaced, change_refused, replace_refused",
+        "profile hl7: results.reasons has no word for message, line, lines, with, to, byte, ofMessage, request, procedure, onHold, otherOrder, otherWaits, repeated, recorded, answerFollows, cancelled, held, released, cancel_refused, hold_refused, release_refused, status_refused, changed, replaced, change_refused, replace_refused, takenOut, noPlace, stored, canister, cane, since",
       ]);
     });
   });

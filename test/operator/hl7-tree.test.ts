@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openDictionary } from "../../src/formats/hl7/dictionary.ts";
 import { Hl7Message } from "../../src/formats/hl7/message.ts";
-import { OF_CONTAINER, OF_ORDER } from "../../src/mapping/outbound/observations.ts";
+import { OF_CONTAINER, OF_ORDER } from "../../src/mapping/outbound/codes.ts";
 import { RESULT_COLUMNS } from "../../src/mapping/profile/results-schema.ts";
 import { describeSegment, filledByAny, hideHl7, shownValue } from "../../src/operator/hl7-tree.ts";
 import { SHOWN_COLUMNS, SHOWN_OBSERVATIONS } from "../../src/operator/shown.ts";

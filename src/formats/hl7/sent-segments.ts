@@ -1,3 +1,4 @@
+import type { LabText } from "../../core/lab-text.ts";
 import { lastField, type Place } from "../../core/place.ts";
 import type { AcknowledgmentCode } from "./ack.ts";
 import { type Component, type Field, Repeated, type SegmentSpec } from "./encode.ts";
@@ -110,7 +111,7 @@ export interface AckError {
   /** Left out of ERR when it is no place in a message. */
   readonly place?: Place | undefined;
   /** For the sender's people; stands in the sender's logs, so it holds no patient's values. */
-  readonly text: string;
+  readonly text: LabText;
   /** Table 0516; `E` unless given. */
   readonly severity?: "E" | "W" | "I" | "F" | undefined;
   /** ERR-5, our own code, from version 2.5 on. */
@@ -127,7 +128,7 @@ export interface Acknowledgment extends Omit<SentHeader, "type"> {
   readonly answered?: Field;
   readonly errors?: readonly AckError[];
   /** MSA-3. */
-  readonly text?: string | undefined;
+  readonly text?: LabText | undefined;
 }
 
 /**
@@ -177,7 +178,7 @@ function locationOf(place: Place = {}): (string | undefined)[] {
 }
 
 /** NTE-1 to NTE-3: words for people. */
-export function noteSegments(texts: readonly string[]): SegmentSpec[] {
+export function noteSegments(texts: readonly LabText[]): SegmentSpec[] {
   return texts.map((text, index) => ["NTE", index + 1, "L", text]);
 }
 
@@ -212,7 +213,7 @@ export interface OrderControl {
   /** ORC-9. */
   readonly at?: string | undefined;
   /** ORC-16. */
-  readonly reason?: { readonly code?: string | undefined; readonly text: string } | undefined;
+  readonly reason?: { readonly code?: string | undefined; readonly text: LabText } | undefined;
 }
 
 export function controlSegment({
@@ -254,21 +255,20 @@ function withNumber(segment: SegmentSpec, { elsewhere }: OrderNumbers): SegmentS
   return [name, ...fields];
 }
 
-/** One value of a result. */
-export interface Observation {
-  /** OBX-2. */
-  readonly type: "ST" | "TX" | "NM" | "TS" | "DTM";
+/** One value of a result; nothing is written of an observation without one (OBX-5). */
+export type Observation = {
   /** OBX-3 with its text; `L` is HL7's word for a local code (table 0396). */
   readonly code: readonly [code: string, text: string, system: "L"];
   /** OBX-4. */
   readonly subId?: number | undefined;
-  /** OBX-5; nothing is written of an observation without it. */
-  readonly value: string | number | undefined;
   /** OBX-11, table 0085. */
   readonly status: "F" | "X" | "P";
   /** OBX-14. */
   readonly at: string;
-}
+} & (
+  | { readonly type: "TX"; readonly value: LabText | undefined }
+  | { readonly type: "ST" | "NM" | "TS" | "DTM"; readonly value: string | number | undefined }
+);
 
 /** OBX for each observation that has a value; OBX-1 counts them. */
 export function observationSegments(observations: readonly Observation[]): SegmentSpec[] {

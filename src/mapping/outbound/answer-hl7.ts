@@ -1,5 +1,6 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
+import { asItIs, inSequence, type LabText } from "../../core/lab-text.ts";
 import { endedWithoutEffect } from "../../core/order-state.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { AcknowledgmentCode } from "../../formats/hl7/ack.ts";
@@ -19,8 +20,7 @@ import {
 } from "../../formats/hl7/sent-segments.ts";
 import { CONTROL_FORMS } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
-import { conditionOf, refusalCode, statusCodes, statusWord } from "./codes.ts";
-import { OF_ORDER } from "./observations.ts";
+import { answerStatus, conditionOf, OF_ORDER, refusalCode, statusCodes } from "./codes.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
 import { labPhrase, problemInWords, reasonsByOrder, takenGroups } from "./reasons.ts";
 import { resultHeader } from "./result-hl7.ts";
@@ -119,12 +119,6 @@ export function echoGroups({ patient, echo }: Original, answered: readonly Answe
 /** OBR-4 where the message says nothing of what was ordered. */
 const ANSWER = ["MESSAGE", "Answer to a message", "L"];
 
-const WORDS = {
-  acknowledged: "Received",
-  refused: "Refused; nothing was done",
-  waiting: "On hold, nothing was done yet",
-} as const;
-
 /**
  * The answer to a message as a result, for labs that take nothing else: ORU^R01, or ORM^O01, with an ORC and an OBR for each of
  * its orders, its own reasons in NTE and the message's control id in OBX. An order with the number of another one has an OBR
@@ -141,10 +135,10 @@ export function composeAnswerResult(
   const { reasons, words, statusMap, timeZone } = profile.results;
   const at = formatHl7Timestamp(occurredAt, timeZone);
   const { orders, notes, wholeReasons } = answeredOrders(outcome, original, profile);
-  const onHold = kind === "waiting" ? `${labPhrase(reasons, "onHold", ON_HOLD)}: ` : "";
+  const onHold = kind === "waiting" ? labPhrase(reasons, "onHold") : undefined;
   // How an order stands that came again is reported by messages of its own, which this one may follow.
   const isRepeat = kind === "acknowledged" && outcome.isDuplicate;
-  const word = statusWord(words, kind, undefined) ?? WORDS[kind];
+  const word = answerStatus(words, kind);
   const common = { status: "F", at } as const;
   const observations = observationSegments([
     { ...common, type: "ST", code: OF_ORDER.message, value: header.messageControlId },
@@ -162,7 +156,10 @@ export function composeAnswerResult(
         service: echo.field(group?.obrs[0], 4) ?? ANSWER,
         resultStatus: isRepeat ? undefined : statusCodes(kind, statusMap).resultStatus,
       }),
-      ...noteSegments([...own.map(({ text }, n) => (n === 0 ? `${onHold}${text}` : text)), ...notes]),
+      ...noteSegments([
+        ...own.map(({ text }, n) => (n === 0 ? inSequence([onHold, text], ": ") : text)),
+        ...notes,
+      ]),
       ...observations,
     ]),
   ];
@@ -183,7 +180,7 @@ interface AnsweredOrders {
   /** Why the message is not taken, where no order of it can be named. */
   readonly wholeReasons: readonly OrderReason[];
   /** What there is to say of a message that was taken. */
-  readonly notes: readonly string[];
+  readonly notes: readonly LabText[];
 }
 
 function answeredOrders(outcome: MessageAnswer, original: Original, profile: Hl7Profile): AnsweredOrders {
@@ -210,7 +207,13 @@ function answeredOrders(outcome: MessageAnswer, original: Original, profile: Hl7
       numbers,
       groupNumber: echo.field(group.orc, 4),
       status: isReportedAlone ? undefined : statusCodes(end ?? outcome.kind, statusMap).orderStatus,
-      reason: first && { code: first.code, text: reasons.map(({ text }) => text).join("; ") },
+      reason: first && {
+        code: first.code,
+        text: inSequence(
+          reasons.map(({ text }) => text),
+          "; ",
+        ),
+      },
     });
     return { group, orc, numbers: taken.has(group) ? undefined : numbers, reasons };
   };
@@ -227,20 +230,16 @@ function answeredOrders(outcome: MessageAnswer, original: Original, profile: Hl7
   };
 }
 
-const REPEATED = "This message was received before; nothing was started again.";
-/** Where all that a message wants is of earlier orders. */
-const RECORDED = "What is wanted of earlier orders is recorded.";
-const ANSWER_FOLLOWS = "What is wanted of earlier orders is recorded; the answer follows.";
-
+/** @param isOfEarlierOnly all that the message wants is of earlier orders */
 function takenNotes(
   isRepeat: boolean,
   isOfEarlierOnly: boolean,
   { results: { reasons, controlAnswers } }: Hl7Profile,
-): string[] {
-  const recorded = controlAnswers === "none" ? RECORDED : ANSWER_FOLLOWS;
+): LabText[] {
+  const follows = controlAnswers === "none" ? undefined : labPhrase(reasons, "answerFollows");
   return [
-    ...(isRepeat ? [labPhrase(reasons, "repeated", REPEATED)] : []),
-    ...(isOfEarlierOnly ? [labPhrase(reasons, "recorded", recorded)] : []),
+    ...(isRepeat ? [labPhrase(reasons, "repeated")] : []),
+    ...(isOfEarlierOnly ? [inSequence([labPhrase(reasons, "recorded"), follows], "; ")] : []),
   ];
 }
 
@@ -280,17 +279,14 @@ function knownOrders(
 /** A reason as an answer names it beside an order. */
 interface OrderReason {
   readonly code?: FailureCode;
-  readonly text: string;
+  readonly text: LabText;
 }
 
 /** Reasons that an order of a message has; a message may have as many more, and orders, as a frame holds. */
 const MOST_REASONS = 10;
 
 /** Beside an order without a mistake of its own, since a message is taken whole or not at all. */
-const OTHERS = {
-  refused: ["otherOrder", "another order of the message was refused"],
-  waiting: ["otherWaits", "another order of the message waits"],
-} as const;
+const OTHERS = { refused: "otherOrder", waiting: "otherWaits" } as const;
 
 /** What an answer says of one order: why it is not taken, or that another one is not. */
 function ownReasons(
@@ -299,27 +295,23 @@ function ownReasons(
   reasons: ResultSettings["reasons"],
 ): readonly OrderReason[] {
   if (kind === "acknowledged") return [];
-  const [word, shipped] = OTHERS[kind];
-  if (problems.length === 0) return [{ text: labPhrase(reasons, word, shipped) }];
+  if (problems.length === 0) return [{ text: labPhrase(reasons, OTHERS[kind]) }];
   const more = problems.length - MOST_REASONS;
   return [
     ...problems
       .slice(0, MOST_REASONS)
       .map((problem) => ({ code: problem.code, text: problemInWords(problem, reasons) })),
-    ...(more > 0 ? [{ text: `… +${more}` }] : []),
+    ...(more > 0 ? [{ text: asItIs(`… +${more}`) }] : []),
   ];
 }
 
-const NO_REASONS = { errors: [], text: "" } as const;
-
-/** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
-const ON_HOLD = "On hold, nothing was done yet";
+const NO_REASONS = { errors: [], text: asItIs("") } as const;
 
 /** What an answer says in ERR and MSA-3; before 2.5 ERR holds codes alone, and MSA-3 is the one place for words. */
 function reasonsOf(
   outcome: MessageAnswer,
   reasons: ResultSettings["reasons"],
-): { readonly errors: readonly AckError[]; readonly text: string } {
+): { readonly errors: readonly AckError[]; readonly text: LabText } {
   if (outcome.kind === "acknowledged") return NO_REASONS;
   const isWaiting = outcome.kind === "waiting";
   const errors = outcome.problems.map((problem) => ({
@@ -329,8 +321,12 @@ function reasonsOf(
     place: problem.place,
     text: problemInWords(problem, reasons),
   }));
-  const words = errors.map(({ text }) => text).join("; ");
-  return { errors, text: isWaiting ? `${labPhrase(reasons, "onHold", ON_HOLD)}: ${words}` : words };
+  const text = inSequence(
+    errors.map((each) => each.text),
+    "; ",
+  );
+  // MSA-1 AA alone could be read as an order that was taken.
+  return { errors, text: isWaiting ? inSequence([labPhrase(reasons, "onHold"), text], ": ") : text };
 }
 
 /** MSA-1 in original mode. What can't even be read as HL7 is as good as a message for somebody else. */

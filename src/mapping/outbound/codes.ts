@@ -1,5 +1,9 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
-import type { ErrorCondition } from "../../formats/hl7/sent-segments.ts";
+import { asItIs, type LabText } from "../../core/lab-text.ts";
+import { movesContainers } from "../../core/order.ts";
+import type { OrderState } from "../../core/order-state.ts";
+import type { OutcomeOrder } from "../../core/outcome.ts";
+import type { ErrorCondition, Observation } from "../../formats/hl7/sent-segments.ts";
 import type { ResultFormat, ResultState, ResultWords, StatusMap } from "../profile/results-schema.ts";
 
 /** The lab's word for a status; undefined where it has none. */
@@ -11,6 +15,47 @@ export function statusWord(
   const word = wordIn<string | Readonly<Partial<Record<string, string>>>>(table, status);
   if (typeof word !== "object") return word;
   return (operation === undefined ? undefined : wordIn(word, operation)) ?? wordIn(word, "*");
+}
+
+const DONE = {
+  STORE: "Stored",
+  RETRIEVAL: "Retrieved",
+  REGISTER: "The subject is registered",
+  UPDATE: "Nothing is to be changed at the storage service",
+  MERGE: "Nothing is to be merged at the storage service",
+} as const;
+
+/** A status in our words, where the lab has none. */
+const ENGLISH: Readonly<
+  Record<Exclude<OrderState, "completed" | "submitting"> | "refused" | "waiting", string>
+> = {
+  received: "Received",
+  submitted: "Submitted; waits for the storage staff",
+  accepted: "Accepted by the storage staff; waits for the device",
+  in_progress: "In progress",
+  rejected: "Rejected by the storage staff; nothing was done",
+  cancelled: "Cancelled",
+  failed: "Failed",
+  parked: "On hold; a person looks into it",
+  discarded: "Discarded by an operator; it will not be done",
+  refused: "Refused; nothing was done",
+  waiting: "On hold, nothing was done yet",
+};
+
+/** What became of a message, in the lab's words, else in English. */
+export function answerStatus(words: ResultWords, kind: "acknowledged" | "refused" | "waiting"): LabText {
+  const status = kind === "acknowledged" ? "received" : kind;
+  return asItIs(statusWord(words, status, undefined) ?? ENGLISH[status]);
+}
+
+/** How an order stands, in the lab's words, else in English. */
+export function orderStatus(words: ResultWords, { state, operation, containers }: OutcomeOrder): LabText {
+  const status = state === "submitting" ? "received" : state;
+  const word = statusWord(words, status, operation);
+  if (word !== undefined || status !== "completed")
+    return asItIs(word ?? ENGLISH[status as keyof typeof ENGLISH]);
+  const count = containers.length === 1 ? "1 container" : `${containers.length} containers`;
+  return asItIs(movesContainers(operation) ? `${DONE[operation]}: ${count}` : DONE[operation]);
 }
 
 function wordIn<T>(table: Readonly<Partial<Record<string, T>>>, key: string): T | undefined {
@@ -82,6 +127,29 @@ export function statusCodes(
     containerStatus: site?.["SAC-8"] ?? containerStatus,
   };
 }
+
+/** OBX-3 of what is about an order as a whole. */
+export const OF_ORDER = {
+  status: ["CRYO-STATUS", "Order status", "L"],
+  priorId: ["CRYO-PRIOR-ID", "Prior subject identifier", "L"],
+  procedure: ["CRYO-PROCEDURE", "Procedure", "L"],
+  message: ["CRYO-MESSAGE", "Control id of the order's message", "L"],
+  number: ["CRYO-ORDER", "Order number", "L"],
+  reason: ["CRYO-REASON", "Reason", "L"],
+  request: ["CRYO-REQUEST", "Decision on the request", "L"],
+} as const satisfies Record<string, Observation["code"]>;
+
+/** OBX-3 of what is about one container. */
+export const OF_CONTAINER = {
+  label: ["CRYO-CONTAINER", "Container label", "L"],
+  id: ["CRYO-CONTAINER-ID", "Container id at the storage service", "L"],
+  storage: ["CRYO-STORAGE", "Storage", "L"],
+  canister: ["CRYO-CANISTER", "Canister", "L"],
+  cane: ["CRYO-CANE", "Cane", "L"],
+  position: ["CRYO-POSITION", "Position", "L"],
+  storedAt: ["CRYO-STORED-AT", "Stored at", "L"],
+  words: ["CRYO-TEXT", "Container in words", "L"],
+} as const satisfies Record<string, Observation["code"]>;
 
 /**
  * HL7's own words (table 0357) by failure code. Any other failure is 207, application internal error: it says nothing of the

@@ -19,7 +19,7 @@ import {
 import { composeControlAnswer, composeControlResult } from "./control-hl7.ts";
 import { resultFileName } from "./file-name.ts";
 import { Original, type OriginalGroup } from "./original.ts";
-import { inLabWords, inOneLanguage } from "./reasons.ts";
+import { inOneLanguage } from "./reasons.ts";
 import { composeChange } from "./result-hl7.ts";
 import { withSiteFields } from "./site-fields.ts";
 
@@ -80,12 +80,11 @@ function write<O extends Outcome>(
   compose: Compose<O>,
 ): Buffer {
   const profile = inOneLanguage(fact, given);
-  const outcome = inLabWords(fact, profile.results);
   const textOf = (from: Original) => {
     const { delimiters } = from.echo;
-    const composed = buildMessage(compose(outcome, from, profile), { delimiters });
-    const text = withSiteFields(composed, outcome, from, profile);
-    return withoutSharedNumbers(text, outcome, from);
+    const composed = buildMessage(compose(fact, from, profile), { delimiters });
+    const text = withSiteFields(composed, fact, from, profile);
+    return withoutSharedNumbers(text, fact, from);
   };
   if (fact.kind === "changed") return encodeHl7(textOf(original), original.charset.encoding);
   const encode = (from: Original) => tryToEncode(textOf(from), from.charset.encoding);

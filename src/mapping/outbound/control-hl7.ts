@@ -1,4 +1,5 @@
-import { DONE, type FillerNumber } from "../../core/order-control.ts";
+import { asItIs, inSequence, type LabText } from "../../core/lab-text.ts";
+import type { FillerNumber } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
 import { atSegment, type Place } from "../../core/place.ts";
 import type { SegmentSpec } from "../../formats/hl7/encode.ts";
@@ -15,10 +16,10 @@ import {
 import { CONTROL_FORMS } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
-import { conditionOf, statusCodes } from "./codes.ts";
-import { OF_ORDER, observeWhole } from "./observations.ts";
+import { conditionOf, OF_ORDER, statusCodes } from "./codes.ts";
+import { observeWhole } from "./observations.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
-import { decisionOf, labPhrase } from "./reasons.ts";
+import { decisionOf, labPhrase, ownPhrase, reasonInWords } from "./reasons.ts";
 import { fillerOrderNumber, resultHeader, SERVICE_BY_OPERATION } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -59,7 +60,7 @@ export function composeControlAnswer(
         severity: "W",
         applicationCode: code,
         place: placeOfControl(groupByAnswer.get(answer)?.control?.at),
-        text: `${nameOf(answer, profile)}: ${refusal.text}`,
+        text: inSequence([nameOf(answer, profile), reasonInWords(refusal, profile.results.reasons)], ": "),
       },
     ];
   });
@@ -67,7 +68,7 @@ export function composeControlAnswer(
   return [
     ...answerHead(outcome, original, profile, {
       ...{ code: "AA", type: answerType(original) ?? ["ORR", "O02"] },
-      ...{ errors, text: reasons.join("; ") },
+      ...{ errors, text: inSequence(reasons, "; ") },
     }),
     ...noteSegments(reasons),
     ...echoGroups(
@@ -152,7 +153,7 @@ function findAnswered(
       groupNumber: original.echo.field(group?.orc, 4),
       status: statusOf(answer, profile),
       at,
-      reason: refusal,
+      reason: refusal && { code: refusal.code, text: reasonInWords(refusal, profile.results.reasons) },
     });
     return { answer, group, numbers, orc };
   };
@@ -195,12 +196,11 @@ function statusOf({ control, refusal, order }: ControlAnswer, profile: Hl7Profil
 function nameOf(
   { placerOrderNumber, fillerNumber, order }: ControlAnswer,
   { results: { reasons } }: Hl7Profile,
-): string {
-  // In a table of the lab's words that lacks the word, the number says it alone.
+): LabText {
   const named = (word: "order" | FillerNumber["kind"], number: string | number) =>
-    [reasons === undefined ? word : (reasons[word] ?? ""), number].join(" ").trim();
+    inSequence([ownPhrase(reasons, word), asItIs(number)], " ");
   if (placerOrderNumber !== undefined && !order?.sharesNumber) return named("order", placerOrderNumber);
-  if (fillerNumber === undefined) return labPhrase(reasons, "order", "the order");
+  if (fillerNumber === undefined) return labPhrase(reasons, "order");
   return named(fillerNumber.kind, fillerNumber.id);
 }
 
@@ -213,9 +213,9 @@ function reportAnswer(
   profile: Hl7Profile,
 ): SegmentSpec[] {
   const { control, refusal, order } = answer;
-  const { statusMap, timeZone, words } = profile.results;
+  const { statusMap, timeZone, words, reasons } = profile.results;
   const at = formatHl7Timestamp(occurredAt, timeZone);
-  const settings = { timeZone, words, version: versionOf(header), at };
+  const settings = { timeZone, words, reasons, version: versionOf(header), at };
   // What is known of its containers answers only a question for that.
   const containers = control === "status" && order ? order.containers : [];
   return [
@@ -227,7 +227,7 @@ function reportAnswer(
         (order ? SERVICE_BY_OPERATION[order.operation] : CONTROL_FORMS[control].service),
       resultStatus: order ? (statusCodes(order.state, statusMap).resultStatus ?? RECEIVED) : NO_ORDER,
     }),
-    ...noteSegments(refusal ? [refusal.text] : []),
+    ...noteSegments(refusal ? [reasonInWords(refusal, reasons)] : []),
     ...observationSegments([
       { type: "TX", code: OF_ORDER.request, value: decisionInWords(answer, profile), status: "F", at },
       ...(order ? observeWhole(order, containers, settings) : []),
@@ -241,13 +241,10 @@ const NO_ORDER = "Y";
 const RECEIVED = "O";
 
 /** None of a question for the state that has an answer. */
-function decisionInWords(answer: ControlAnswer, { results: { reasons } }: Hl7Profile): string | undefined {
-  const { control, refusal } = answer;
+function decisionInWords(answer: ControlAnswer, { results: { reasons } }: Hl7Profile): LabText | undefined {
+  const { refusal } = answer;
   const decision = decisionOf(answer);
   if (decision === undefined) return undefined;
-  const done = control === "status" ? "reported" : DONE[control];
-  if (refusal === undefined) return labPhrase(reasons, decision, `The order is ${done}`);
-  // Beside a reason in the lab's words the shipped sentence would be of another language.
-  const said = reasons === undefined ? `The order is not ${done}` : reasons[decision];
-  return said === undefined ? refusal.text : `${said}: ${refusal.text}`;
+  if (refusal === undefined) return labPhrase(reasons, decision);
+  return inSequence([ownPhrase(reasons, decision), reasonInWords(refusal, reasons)], ": ");
 }

@@ -1,11 +1,12 @@
 import { asFailure, Failure } from "../../core/failures.ts";
+import type { LabText } from "../../core/lab-text.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import { type FieldPath, parsePath, selectSegments } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import { isFixedField } from "../../formats/hl7/sent-segments.ts";
-import { OF_CONTAINER, OF_ORDER } from "./observations.ts";
+import { OF_CONTAINER, OF_ORDER } from "./codes.ts";
 import { formatServiceTimestamp } from "./timestamp.ts";
 
 /** A field of what is sent that the site wants otherwise. */
@@ -32,7 +33,7 @@ export interface Fillings {
   readonly order: OutcomeOrder | undefined;
   readonly orderNumber: string | undefined;
   /** Why it is not done, in the lab's words. */
-  readonly reason: OutcomeOrder["reason"];
+  readonly reason: { readonly code?: string | undefined; readonly text: LabText } | undefined;
   readonly fillerOrderNumber: string | undefined;
   /** The moment, as HL7 writes it. */
   readonly time: string;

@@ -1,40 +1,21 @@
-import { movesContainers } from "../../core/order.ts";
+import { asItIs, inSequence, type LabText } from "../../core/lab-text.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import type { Observation } from "../../formats/hl7/sent-segments.ts";
-import type { ResultWords } from "../profile/results-schema.ts";
-import { statusWord } from "./codes.ts";
+import type { ResultSettings } from "../profile/profile.ts";
+import type { ReasonWord, ResultWords } from "../profile/results-schema.ts";
+import { OF_CONTAINER, OF_ORDER, orderStatus } from "./codes.ts";
+import { labPhrase, reasonInWords } from "./reasons.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
-
-/** OBX-3 of what is about an order as a whole. */
-export const OF_ORDER = {
-  status: ["CRYO-STATUS", "Order status", "L"],
-  priorId: ["CRYO-PRIOR-ID", "Prior subject identifier", "L"],
-  procedure: ["CRYO-PROCEDURE", "Procedure", "L"],
-  message: ["CRYO-MESSAGE", "Control id of the order's message", "L"],
-  number: ["CRYO-ORDER", "Order number", "L"],
-  reason: ["CRYO-REASON", "Reason", "L"],
-  request: ["CRYO-REQUEST", "Decision on the request", "L"],
-} as const satisfies Record<string, Observation["code"]>;
-
-/** OBX-3 of what is about one container. */
-export const OF_CONTAINER = {
-  label: ["CRYO-CONTAINER", "Container label", "L"],
-  id: ["CRYO-CONTAINER-ID", "Container id at the storage service", "L"],
-  storage: ["CRYO-STORAGE", "Storage", "L"],
-  canister: ["CRYO-CANISTER", "Canister", "L"],
-  cane: ["CRYO-CANE", "Cane", "L"],
-  position: ["CRYO-POSITION", "Position", "L"],
-  storedAt: ["CRYO-STORED-AT", "Stored at", "L"],
-  words: ["CRYO-TEXT", "Container in words", "L"],
-} as const satisfies Record<string, Observation["code"]>;
 
 /** What the observations of one message have in common. */
 export interface ObservationSettings {
   readonly timeZone: string;
   /** The lab's own by the order's state. */
   readonly words: ResultWords;
+  /** The lab's own for reasons, and for what is said of containers. */
+  readonly reasons: ResultSettings["reasons"];
   readonly version: string;
   /** OBX-14 where the service gave no time of its own. */
   readonly at: string;
@@ -50,12 +31,11 @@ export function observeOrder(
   { words, at }: ObservationSettings,
   messageControlId?: string,
 ): Observation[] {
-  const { state, operation, priorSubjectCode, procedureId, procedureCode, sharesNumber } = order;
+  const { state, priorSubjectCode, procedureId, procedureCode, sharesNumber } = order;
   const common = { status: observationStatus(state), at };
-  const word = statusWord(words, state, operation) ?? describeStatus(order);
   const procedure = procedureCode ?? (procedureId === undefined ? undefined : `P${procedureId}`);
   return [
-    { ...common, type: "TX", code: OF_ORDER.status, value: word },
+    { ...common, type: "TX", code: OF_ORDER.status, value: orderStatus(words, order) },
     { ...common, type: "ST", code: OF_ORDER.priorId, value: priorSubjectCode?.reveal() },
     { ...common, type: "ST", code: OF_ORDER.procedure, value: procedure },
     { ...common, type: "ST", code: OF_ORDER.message, value: sharesNumber ? messageControlId : undefined },
@@ -76,12 +56,12 @@ export function observeWhole(
 }
 
 /** Number and reason of the order, for messages that have no ORC for them. */
-export function observeNumber(order: OutcomeOrder, { at }: ObservationSettings): Observation[] {
+export function observeNumber(order: OutcomeOrder, { at, reasons }: ObservationSettings): Observation[] {
   const { state, placerOrderNumber, sharesNumber, reason } = order;
   const common = { status: observationStatus(state), at };
   return [
     { ...common, type: "ST", code: OF_ORDER.number, value: sharesNumber ? undefined : placerOrderNumber },
-    { ...common, type: "TX", code: OF_ORDER.reason, value: reason?.text },
+    { ...common, type: "TX", code: OF_ORDER.reason, value: reason && reasonInWords(reason, reasons) },
   ];
 }
 
@@ -95,7 +75,7 @@ export function observeContainer(
   order: OutcomeOrder,
   container: OutcomeContainer,
   n: number,
-  { timeZone, version, at }: ObservationSettings,
+  { timeZone, version, at, reasons }: ObservationSettings,
   isPlaceInParts = true,
 ): Observation[] {
   const { label, location, containerId } = container;
@@ -104,7 +84,7 @@ export function observeContainer(
   const part = (code: Observation["code"], value: string | undefined): Observation => {
     return { ...common, type: "ST", code, value: isPlaceInParts ? value : undefined };
   };
-  const words = describeContainer(container, order, timeZone);
+  const words = describeContainer(container, order, { timeZone, reasons });
   return [
     part(OF_CONTAINER.label, label),
     { ...common, type: "NM", code: OF_CONTAINER.id, value: containerId },
@@ -129,56 +109,20 @@ function timeType(storedAt: string | undefined, version: string): "TS" | "DTM" |
   return isVersionFrom(version, 2, 6) ? "DTM" : "TS";
 }
 
-const DONE = {
-  STORE: "Stored",
-  RETRIEVAL: "Retrieved",
-  REGISTER: "The subject is registered",
-  UPDATE: "Nothing is to be changed at the storage service",
-  MERGE: "Nothing is to be merged at the storage service",
-} as const;
-
-function describeStatus({ operation, state, containers }: OutcomeOrder): string {
-  const count = containers.length === 1 ? "1 container" : `${containers.length} containers`;
-  switch (state) {
-    case "completed":
-      return movesContainers(operation) ? `${DONE[operation]}: ${count}` : DONE[operation];
-    case "submitted":
-      return "Submitted; waits for the storage staff";
-    case "accepted":
-      return "Accepted by the storage staff; waits for the device";
-    case "in_progress":
-      return "In progress";
-    case "rejected":
-      return "Rejected by the storage staff; nothing was done";
-    case "cancelled":
-      return "Cancelled";
-    case "failed":
-      return "Failed";
-    case "parked":
-      return "On hold; a person looks into it";
-    case "discarded":
-      return "Discarded by an operator; it will not be done";
-    default:
-      return "Received";
-  }
-}
-
 function describeContainer(
-  container: OutcomeContainer,
+  { location, label }: OutcomeContainer,
   order: OutcomeOrder,
-  timeZone: string,
-): string | undefined {
-  const { location, label } = container;
+  { timeZone, reasons }: Pick<ObservationSettings, "timeZone" | "reasons">,
+): LabText | undefined {
   if (order.state !== "completed") return undefined;
-  if (order.operation === "RETRIEVAL") return `${label}: taken out of storage`;
-  if (location === undefined) return `${label}: the service calls the storage completed and shows no place`;
-  const { storageName, canister, cane, position, storedAt } = location;
-  const where = [
-    storageName,
-    canister === undefined ? undefined : `canister ${canister}`,
-    cane === undefined ? undefined : `cane ${cane}`,
-    position,
-  ].filter((part) => part !== undefined && part !== "");
-  const since = storedAt === undefined ? "" : `, since ${formatReadableTime(storedAt, timeZone)}`;
-  return `${label}: ${where.join(", ") || "stored"}${since}`;
+  const said = (...words: readonly LabText[]) => inSequence([asItIs(label), inSequence(words, ", ")], ": ");
+  if (order.operation === "RETRIEVAL") return said(labPhrase(reasons, "takenOut"));
+  if (location === undefined) return said(labPhrase(reasons, "noPlace"));
+  const { storageName = "", canister, cane, position = "", storedAt } = location;
+  const named = (word: ReasonWord, value: string | undefined) =>
+    value === undefined ? asItIs("") : inSequence([labPhrase(reasons, word), asItIs(value)], " ");
+  const parts = [asItIs(storageName), named("canister", canister), named("cane", cane), asItIs(position)];
+  const isPlaced = parts.some((part) => part !== "");
+  const since = named("since", storedAt && formatReadableTime(storedAt, timeZone));
+  return said(...(isPlaced ? parts : [labPhrase(reasons, "stored")]), since);
 }

@@ -5,6 +5,7 @@ import {
   type Problem,
   wordsForLab,
 } from "../../core/failures.ts";
+import { asItIs, inSequence, type LabText } from "../../core/lab-text.ts";
 import type { ControlAnswer, Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import {
   columnsIn,
@@ -21,93 +22,107 @@ import type { Original, OriginalGroup } from "./original.ts";
 
 type Reasons = ResultSettings["reasons"];
 
+/** Why something is not done: a problem, or what is said of an order or a request. */
+type Reason = Problem | { readonly code: FailureCode; readonly text: string };
+
 /**
  * The profile by which an outcome is put into words: without the lab's own where these lack one of its reasons, so that nobody
- * reads two languages in one answer. The words of people have no code, and fit any.
+ * reads two languages in one answer. The words of people fit any.
  */
 export function inOneLanguage<P extends Profile>(outcome: Outcome, profile: P): P {
   const { reasons } = profile.results;
   if (reasons === undefined) return profile;
-  let isWhole = true;
-  withReasons(outcome, (code, text, problem) => {
-    const isNoReason = code === undefined || isInPeoplesWords(code) || problem?.unlisted !== undefined;
-    isWhole &&= isNoReason || ownWords(reasons, code, problem && partsOf(problem, reasons)) !== undefined;
-    return text;
-  });
-  return isWhole ? profile : { ...profile, results: { ...profile.results, reasons: undefined } };
+  const isWorded = (reason: Reason) =>
+    isInPeoplesWords(reason.code) ||
+    ("unlisted" in reason && reason.unlisted !== undefined) ||
+    ownWords(reason, reasons) !== undefined;
+  return reasonsIn(outcome).every(isWorded)
+    ? profile
+    : { ...profile, results: { ...profile.results, reasons: undefined } };
 }
 
-/**
- * An outcome with its reasons in words for the lab: the profile's where it has some for their failure code. The codes stay, and
- * so do places and the words of people, which have no code.
- */
-export function inLabWords<T extends Outcome>(outcome: T, { reasons }: Pick<ResultSettings, "reasons">): T {
-  return withReasons(outcome, (code, text, problem) => {
-    // Its code is that of another mistake, and a count has no language.
-    if (reasons !== undefined && problem?.unlisted !== undefined) return `… +${problem.unlisted}`;
-    return labWords(reasons, code, text, problem && partsOf(problem, reasons));
-  });
-}
-
-/** An outcome with each reason that it gives in other words. */
-function withReasons<T extends Outcome>(
-  outcome: T,
-  word: (code: FailureCode | undefined, text: string, problem?: Problem) => string,
-): T {
-  const ofOrder = (order: OutcomeOrder): OutcomeOrder => {
-    const { reason, sharesNumber } = order;
+function reasonsIn(outcome: Outcome): readonly Reason[] {
+  const ofOrder = ({ reason, sharesNumber }: OutcomeOrder): Reason[] => [
     // It is said beside such an order by who writes that.
-    if (sharesNumber === true) word("ORDER_NUMBER_REUSED", "");
-    return reason === undefined
-      ? order
-      : { ...order, reason: { ...reason, text: word(reason.code, reason.text) } };
-  };
+    ...(sharesNumber === true ? [{ code: "ORDER_NUMBER_REUSED", text: "" } as const] : []),
+    ...(reason === undefined ? [] : [reason]),
+  ];
   switch (outcome.kind) {
     case "acknowledged":
-      return { ...outcome, orders: outcome.orders.map(ofOrder) };
+      return outcome.orders.flatMap(ofOrder);
     case "changed":
-      return { ...outcome, order: ofOrder(outcome.order) };
+      return ofOrder(outcome.order);
     case "refused":
     case "waiting":
-      return {
-        ...outcome,
-        problems: outcome.problems.map((problem) => ({
-          ...problem,
-          message: word(problem.code, problem.message, problem),
-        })),
-      };
+      return outcome.problems;
     case "control":
-      return {
-        ...outcome,
-        answers: outcome.answers.map(({ refusal, order, ...answer }) => ({
-          ...answer,
-          refusal: refusal && { ...refusal, text: word(refusal.code, refusal.text) },
-          order: order && ofOrder(order),
-        })),
-      };
+      return outcome.answers.flatMap(({ refusal, order }) => [
+        ...(refusal === undefined ? [] : [refusal]),
+        ...(order === undefined ? [] : ofOrder(order)),
+      ]);
   }
 }
 
-/** A word or sentence around reasons, as the lab has it. */
-export function labPhrase(reasons: Reasons, word: ReasonWord, shipped: string): string {
-  return reasons?.[word] ?? shipped;
+/** Words and sentences around reasons, and of containers, as we write them; those of places are their names. */
+const ENGLISH: Readonly<Record<Exclude<ReasonWord, PlaceWord>, string>> = {
+  request: "request",
+  procedure: "procedure",
+  onHold: "On hold, nothing was done yet",
+  otherOrder: "another order of the message was refused",
+  otherWaits: "another order of the message waits",
+  repeated: "This message was received before; nothing was started again.",
+  recorded: "What is wanted of earlier orders is recorded",
+  answerFollows: "the answer follows",
+  fileRefused: "the file {file} was refused, and nothing of it was taken",
+  cancelled: "The order is cancelled",
+  held: "The order is put on hold",
+  released: "The order is released",
+  changed: "The order is changed",
+  replaced: "The order is replaced",
+  cancel_refused: "The order is not cancelled",
+  hold_refused: "The order is not put on hold",
+  release_refused: "The order is not released",
+  change_refused: "The order is not changed",
+  replace_refused: "The order is not replaced",
+  status_refused: "The order is not reported",
+  takenOut: "taken out of storage",
+  noPlace: "the service calls the storage completed and shows no place",
+  stored: "stored",
+  canister: "canister",
+  cane: "cane",
+  since: "since",
+};
+
+/** A word or sentence around reasons, as the lab has it, else in English. */
+export function labPhrase(reasons: Reasons, word: ReasonWord): LabText {
+  return asItIs(
+    reasons?.[word] ??
+      (word in ENGLISH ? ENGLISH[word as keyof typeof ENGLISH] : inEnglish(word as PlaceWord)),
+  );
+}
+
+/** The same where a reason in the lab's words follows, beside which English would be another language: nothing where its table lacks the word. */
+export function ownPhrase(reasons: Reasons, word: ReasonWord): LabText | undefined {
+  return reasons === undefined || reasons[word] !== undefined ? labPhrase(reasons, word) : undefined;
 }
 
 /** A place with its words as the lab has them. The name of a column stays, whatever words it holds. */
-export function labPlace(place: Place, reasons: Reasons): string {
-  return placeText(place, reasons && placeWordsOf(reasons));
+export function labPlace(place: Place, reasons: Reasons): LabText {
+  return asItIs(placeText(place, (word) => labPhrase(reasons, word)));
 }
 
-function placeWordsOf(reasons: NonNullable<Reasons>): (word: PlaceWord) => string {
-  return (word) => reasons[word] ?? inEnglish(word);
+/** A reason in words for the lab: the profile's where it has some for its code. */
+export function reasonInWords(reason: Reason, reasons: Reasons): LabText {
+  // Its code is that of another mistake, and a count has no language.
+  if (reasons !== undefined && "unlisted" in reason && reason.unlisted !== undefined)
+    return asItIs(`… +${reason.unlisted}`);
+  const text = "text" in reason ? reason.text : reason.message;
+  return asItIs(ownWords(reason, reasons) ?? wordsForLab(reason.code, text));
 }
 
 /** A problem in one sentence: its place, and what is wrong there. */
-export function problemInWords(
-  { place, message }: Pick<Problem, "place" | "message">,
-  reasons: Reasons,
-): string {
-  return `${labPlace(place, reasons)}: ${message}`;
+export function problemInWords(problem: Problem, reasons: Reasons): LabText {
+  return inSequence([labPlace(problem.place, reasons), reasonInWords(problem, reasons)], ": ");
 }
 
 /** What the profile's words for a reason may have put in; empty where there is none. */
@@ -120,11 +135,10 @@ interface ReasonParts {
 const NO_PARTS: ReasonParts = { code: "", column: "", expected: "" };
 
 /** The columns that a problem is about, any of which would do, and what was expected there. */
-function partsOf(
-  { place, unknownCode = "", columns = [], expected = [] }: Problem,
-  reasons: Reasons,
-): ReasonParts {
-  const word = placeWordsOf(reasons ?? {});
+function partsOf(reason: Reason, reasons: Reasons): ReasonParts {
+  if (!("place" in reason)) return NO_PARTS;
+  const { place, unknownCode = "", columns = [], expected = [] } = reason;
+  const word = (each: PlaceWord) => labPhrase(reasons, each);
   const either = (choices: readonly string[]) =>
     [choices.slice(0, -1).join(", "), ...choices.slice(-1)].filter(Boolean).join(` ${word("or")} `);
   return {
@@ -132,16 +146,6 @@ function partsOf(
     column: columnsIn(place, word) || either(columns.map((column) => `"${column}"`)),
     expected: either(expected),
   };
-}
-
-/** A reason in words for the lab: the profile's where it has some for its code. */
-export function labWords(
-  reasons: Reasons,
-  code: FailureCode | undefined,
-  text: string,
-  parts?: ReasonParts,
-): string {
-  return ownWords(reasons, code, parts) ?? wordsForLab(code, text);
 }
 
 /** A clause in brackets, or a part that is put in. */
@@ -152,12 +156,9 @@ const PART = /\{(code|column|expected)\}/g;
  * The profile's words for a reason. A clause in brackets is left out where there is nothing to put in; without brackets the profile has
  * no words for that reason then, since half a sentence says nothing.
  */
-function ownWords(
-  reasons: Reasons,
-  code: FailureCode | undefined,
-  parts: ReasonParts = NO_PARTS,
-): string | undefined {
-  const words = code === undefined ? undefined : reasons?.[code];
+function ownWords(reason: Reason, reasons: Reasons): string | undefined {
+  const words = reasons?.[reason.code];
+  const parts = partsOf(reason, reasons);
   let isWhole = true;
   const lacksOf = (text: string) =>
     [...text.matchAll(PART)].some(([, part]) => parts[part as keyof ReasonParts] === "");

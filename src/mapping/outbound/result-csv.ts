@@ -1,5 +1,6 @@
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { FileDialect } from "../../core/intake.ts";
+import { asItIs, inSequence, type LabText } from "../../core/lab-text.ts";
 import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { lineOf, type Place } from "../../core/place.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
@@ -10,15 +11,7 @@ import type { CsvColumn, CsvResults } from "../profile/results.ts";
 import { CONTAINER_COLUMNS, RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
 import { cellOf, csvFormOf, mayHold } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
-import {
-  controlEnd,
-  inLabWords,
-  inOneLanguage,
-  labPhrase,
-  labPlace,
-  labWords,
-  problemInWords,
-} from "./reasons.ts";
+import { controlEnd, inOneLanguage, labPhrase, labPlace, problemInWords, reasonInWords } from "./reasons.ts";
 
 /** A row by its headings, written as the lab has it. */
 export type CsvResultRow = Readonly<Record<string, string>>;
@@ -64,11 +57,10 @@ function joinRows(
 }
 
 /** A row before any of it is put into the lab's words. */
-type PlainRow = Readonly<Record<ResultColumn, string>>;
+type PlainRow = Readonly<Record<Exclude<ResultColumn, "error">, string>> & { readonly error: LabText };
 
 /** The rows of each order, message, request or file. */
-function toOrders(original: Outcome, results: CsvResults): PlainRow[][] {
-  const outcome = inLabWords(original, results);
+function toOrders(outcome: Outcome, results: CsvResults): PlainRow[][] {
   const common = {
     ...EMPTY,
     input_file: outcome.message.fileName ?? "",
@@ -129,6 +121,7 @@ export function csvResultFile(
   throw new Failure("RESULT_NOT_ENCODABLE", `a file holds a character that ${encoding} does not have`);
 }
 
+const NOTHING = asItIs("");
 const EMPTY = Object.fromEntries(RESULT_COLUMNS.map((column) => [column, ""])) as PlainRow;
 
 /**
@@ -173,27 +166,25 @@ function unmadeRows(
   }));
 }
 
-const FILE_REFUSED = "the file {file} was refused, and nothing of it was taken";
-
 /** A file of which nothing was taken: the lab hears of none of its orders otherwise. */
 function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: CsvResults): PlainRow {
   const lines = problems.map(({ place }) => lineIn(place));
-  const refused = labPhrase(reasons, "fileRefused", FILE_REFUSED);
+  const refused = labPhrase(reasons, "fileRefused").replaceAll("{file}", () => common.input_file);
   return {
     ...common,
     line: lines.find((line) => line !== "") ?? "",
     status: kind,
-    error: `${refused.replaceAll("{file}", () => common.input_file)}: ${reasonsOf(problems, reasons, MOST_REASONS)}`,
+    error: inSequence([asItIs(refused), reasonsOf(problems, reasons, MOST_REASONS)], ": "),
     error_code: problems[0]?.code ?? "",
   };
 }
 
 type Unmade = Extract<Outcome, { kind: "refused" } | { kind: "waiting" }>;
 
-function reasonsOf(problems: readonly Problem[], reasons: CsvResults["reasons"], most: number): string {
+function reasonsOf(problems: readonly Problem[], reasons: CsvResults["reasons"], most: number): LabText {
   const listed = problems.slice(0, most).map((problem) => problemInWords(problem, reasons));
   const more = problems.length - listed.length;
-  return [...listed, ...(more > 0 ? [`… +${more}`] : [])].join("; ");
+  return inSequence([...listed, ...(more > 0 ? [asItIs(`… +${more}`)] : [])], "; ");
 }
 
 /** One row a request, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
@@ -214,7 +205,7 @@ function controlRows(answer: ControlAnswer, common: PlainRow, results: CsvResult
       subject_code: order?.subjectCode.reveal() ?? "",
       status,
       ...(order && idsOf(order)),
-      error: refusal?.text ?? "",
+      error: refusal === undefined ? NOTHING : reasonInWords(refusal, results.reasons),
       error_code: refusal?.code ?? "",
     },
   ];
@@ -262,13 +253,18 @@ function idsOf({ requestId, procedureId, procedureCode }: OutcomeOrder) {
 function errorOf(
   { sharesNumber, numberPlace, reason, state }: OutcomeOrder,
   reasons: CsvResults["reasons"],
-): string {
-  const place = numberPlace === undefined ? "" : `${labPlace(numberPlace, reasons)}: `;
-  if (state === "discarded") return `${place}${reason?.text ?? ""}`;
-  const words = labWords(reasons, "ORDER_NUMBER_REUSED", "another order with this number exists");
-  const shared = sharesNumber ? `${place}${words}` : undefined;
-  return [shared, reason?.text].filter((part) => part !== undefined).join("; ");
+): LabText {
+  const place = numberPlace && labPlace(numberPlace, reasons);
+  const why = reason && reasonInWords(reason, reasons);
+  if (state === "discarded") return inSequence([place, why], ": ");
+  const shared = sharesNumber ? inSequence([place, reasonInWords(SHARED_NUMBER, reasons)], ": ") : undefined;
+  return inSequence([shared, why], "; ");
 }
+
+const SHARED_NUMBER = {
+  code: "ORDER_NUMBER_REUSED",
+  text: "another order with this number exists",
+} as const;
 
 /**
  * A row that a file can hold, in the lab's words: characters that its character set doesn't have are spelled in `error`,

@@ -18,6 +18,7 @@ import type { ResultFormat } from "../profile/results-schema.ts";
 import { type StatusCodes, statusCodes } from "./codes.ts";
 import { observeContainer, observeNumber, observeOrder, observeWhole } from "./observations.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
+import { reasonInWords } from "./reasons.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 const TYPES = { oru: ["ORU", "R01"], orm: ["ORM", "O01"], ssu: ["SSU", "U03"] } as const;
@@ -104,12 +105,16 @@ function orderStatus(
   const { echo, header } = original;
   const { timeZone, words, namespace, reasons } = profile.results;
   const at = formatHl7Timestamp(occurredAt, timeZone);
-  const { reason, sharesNumber } = order;
+  const { sharesNumber } = order;
+  const reason = order.reason && {
+    code: order.reason.code,
+    text: reasonInWords(order.reason, reasons),
+  };
   const read = sharesNumber ? NO_NUMBERS : original.numberFields(group, order.placerOrderNumber);
   const own = fillerOrderNumber(order);
   const numbers = { ...read, filler: read.filler ?? (own === undefined ? undefined : [own, namespace]) };
   const pid = original.patientOf(order);
-  const settings = { timeZone, words, version: versionOf(header), at };
+  const settings = { timeZone, words, reasons, version: versionOf(header), at };
   return [
     pid === undefined ? subjectSegment(order.subjectCode.reveal()) : echo.segment(pid),
     controlSegment({
@@ -121,7 +126,7 @@ function orderStatus(
       service: echo.field(group?.obrs[0], 4) ?? SERVICE_BY_OPERATION[order.operation],
     }),
     ...noteSegments([
-      ...(sharesNumber ? [reasons?.ORDER_NUMBER_REUSED ?? SHARED_NUMBER] : []),
+      ...(sharesNumber ? [reasonInWords(SHARED_NUMBER, reasons)] : []),
       ...(reason ? [reason.text] : []),
     ]),
     ...observationSegments(observeWhole(order, order.containers, settings, messageControlId)),
@@ -129,8 +134,10 @@ function orderStatus(
 }
 
 /** Beside a result that names its order by our number alone. */
-const SHARED_NUMBER =
-  "Another order has this order's number; CRYO-MESSAGE names the message that brought it.";
+const SHARED_NUMBER = {
+  code: "ORDER_NUMBER_REUSED",
+  text: "Another order has this order's number; CRYO-MESSAGE names the message that brought it.",
+} as const;
 
 /** ORC-1, table 0119. */
 const UNABLE_TO_CHANGE = "UX";
@@ -154,9 +161,9 @@ function specimenStatus(
   profile: Hl7Profile,
 ): SegmentSpec[] {
   const { echo, header } = original;
-  const { timeZone, words, namespace, statusMap } = profile.results;
+  const { timeZone, words, reasons, namespace, statusMap } = profile.results;
   const at = formatHl7Timestamp(occurredAt, timeZone);
-  const settings = { timeZone, words, version: versionOf(header), at };
+  const settings = { timeZone, words, reasons, version: versionOf(header), at };
   const ofContainer = (container: OutcomeContainer, index: number): SegmentSpec[] => {
     const [found] = groups.flatMap((group) => group.containerOf(container.label) ?? []);
     const { sac, spm } = found ?? {};

@@ -1,8 +1,9 @@
+import { inSequence } from "../../core/lab-text.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
-import { controlEnd, problemInWords } from "./reasons.ts";
+import { controlEnd, problemInWords, reasonInWords } from "./reasons.ts";
 import { fillerOrderNumber } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -41,6 +42,12 @@ function subjectOf(
   outcome: Outcome,
   { results: { reasons } }: Hl7Profile,
 ): Pick<Fillings, "state" | "order" | "orderNumber" | "reason"> {
+  const worded = (reason: OutcomeOrder["reason"]) =>
+    reason && { code: reason.code, text: reasonInWords(reason, reasons) };
+  const ofOrder = (state: string | undefined, order: OutcomeOrder | undefined) => {
+    const orderNumber = order?.sharesNumber ? undefined : order?.placerOrderNumber;
+    return { state, order, orderNumber, reason: worded(order?.reason) };
+  };
   switch (outcome.kind) {
     case "changed":
       return ofOrder(outcome.order.state, outcome.order);
@@ -57,18 +64,16 @@ function subjectOf(
       return {
         ...own,
         orderNumber: order?.sharesNumber ? undefined : (placerOrderNumber ?? own.orderNumber),
-        reason: refusal ?? own.reason,
+        reason: worded(refusal) ?? own.reason,
       };
     }
     default: {
       const { kind, problems } = outcome;
-      const text = problems.map((problem) => problemInWords(problem, reasons)).join("; ");
+      const text = inSequence(
+        problems.map((problem) => problemInWords(problem, reasons)),
+        "; ",
+      );
       return { ...ofOrder(kind, undefined), reason: { code: problems[0]?.code, text } };
     }
   }
-}
-
-function ofOrder(state: string | undefined, order: OutcomeOrder | undefined) {
-  const orderNumber = order?.sharesNumber ? undefined : order?.placerOrderNumber;
-  return { state, order, orderNumber, reason: order?.reason };
 }

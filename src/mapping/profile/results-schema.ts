@@ -193,8 +193,9 @@ const FORMATS_BY_WORD = {
   ...{ ...ofEach(["part", "and", "or"], both), ...ofEach(["header"], csv) },
   ...{ ...ofEach(["file", "with"], both), ...ofEach(["to", "byte", "ofMessage"], hl7) },
   ...{ ...ofEach(["order"], both), ...ofEach(["request", "procedure", "onHold"], hl7) },
-  ...ofEach(["otherOrder", "otherWaits", "repeated", "recorded"], hl7),
+  ...ofEach(["otherOrder", "otherWaits", "repeated", "recorded", "answerFollows"], hl7),
   ...{ ...ofEach(["fileRefused"], csv), ...ofEach(DECISIONS, hl7) },
+  ...ofEach(["takenOut", "noPlace", "stored", "canister", "cane", "since"], hl7),
 };
 export type ReasonWord = keyof typeof FORMATS_BY_WORD;
 export const REASON_WORDS = Object.keys(FORMATS_BY_WORD) as ReasonWord[];

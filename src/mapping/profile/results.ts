@@ -98,7 +98,7 @@ const words = wordsSchema
 function checkHl7Words(given: z.output<typeof words>, context: z.RefinementCtx): typeof given {
   const { status = {}, ...others } = given;
   for (const name of Object.keys(others)) complainOf(context, "is for CSV profiles", [name]);
-  const known: readonly string[] = ["refused", "waiting", ...REPORTED_STATES];
+  const known: readonly string[] = ["received", "refused", "waiting", ...REPORTED_STATES];
   for (const name of Object.keys(status)) {
     if (known.includes(name)) continue;
     complainOf(context, `is for CSV profiles; HL7 results have ${known.join(", ")}`, ["status", name]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { asItIs } from "../../../src/core/lab-text.ts";
 import { type AckedOutcome, planAcks } from "../../../src/formats/hl7/ack.ts";
 import { buildMessage } from "../../../src/formats/hl7/encode.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
@@ -14,12 +15,12 @@ const ERRORS: AckError[] = [
   {
     condition: "103",
     place: at("message 2, OBR-4.1"),
-    text: "operation THAW is not mapped",
+    text: asItIs("operation THAW is not mapped"),
     applicationCode: "MAPPING_CODE_UNKNOWN",
   },
-  { condition: "101", place: at("PID[2]-3[4].1.2"), text: "PID-3 is empty", severity: "F" },
-  { condition: "207", place: at("line 14, column subject"), text: "try later" },
-  { condition: "100", place: at("ORC"), text: "no ORC" },
+  { condition: "101", place: at("PID[2]-3[4].1.2"), text: asItIs("PID-3 is empty"), severity: "F" },
+  { condition: "207", place: at("line 14, column subject"), text: asItIs("try later") },
+  { condition: "100", place: at("ORC"), text: asItIs("no ORC") },
 ];
 
 function answer(version: string | undefined, request: Partial<Acknowledgment> = {}) {
@@ -93,7 +94,7 @@ describe("an acknowledgement", () => {
     const place = at("message 1, OBX[2]-5[3].1, part 2");
     const [, , err] = answer("2.5.1", {
       code: "AE",
-      errors: [{ condition: "101", place, text: "is empty" }],
+      errors: [{ condition: "101", place, text: asItIs("is empty") }],
     });
     expect(err).toContain("ERR||OBX^2^5^3^1|");
   });

@@ -87,7 +87,7 @@ describe("whatever the lab and the service write", () => {
           subjectCode: phi(b),
           procedureCode: a,
           containers: [{ label: b, description: a, location }],
-          reason: { text: a },
+          reason: { code: "REQUEST_REJECTED" as const, text: a },
         };
         const bytes = composeHl7(changed(order, hl7Text("ORM^O01", ["PID|1||A"])), hl7)?.bytes;
         const names = namesOf(bytes);

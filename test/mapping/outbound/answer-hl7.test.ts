@@ -93,7 +93,7 @@ describe("a message that was taken", () => {
     const again = segmentsOf(acknowledged([], CANCEL, true), await hl7Profile());
     expect(again?.filter((segment) => segment.startsWith("NTE"))).toEqual([
       "NTE|1|L|This message was received before; nothing was started again.",
-      "NTE|2|L|What is wanted of earlier orders is recorded; the answer follows.",
+      "NTE|2|L|What is wanted of earlier orders is recorded; the answer follows",
     ]);
   });
 });

@@ -144,7 +144,7 @@ describe("a profile with controlAnswers: none", () => {
     const profile = await hl7Profile({ results: { controlAnswers: "none" } });
     expect(segmentsOf(controlled([GRANTED]), profile)).toBeUndefined();
     const note = fieldsOf(segmentsOf(acknowledged([], CANCEL), profile), "NTE")?.[0];
-    expect(note?.[3]).toBe("What is wanted of earlier orders is recorded.");
+    expect(note?.[3]).toBe("What is wanted of earlier orders is recorded");
   });
 
   test("has to send the results of cancelled orders", async () => {

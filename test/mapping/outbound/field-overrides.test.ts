@@ -40,7 +40,7 @@ describe("a field of the profile", () => {
 
   test("may name one part of a field, and parts that were not there", async () => {
     const segments = segmentsOf(
-      changed({ state: "rejected", reason: { text: "No room" } }),
+      changed({ state: "rejected", reason: { code: "REQUEST_REJECTED", text: "No room" } }),
       await profileWith({ "ORC-16.1": "REJ", "ORC-16.3": "99LAB", "ORC-21.1.2": "x", "PID-3[2].1": "B" }),
     );
     expect(segment(segments, "ORC")?.split("|").slice(16)).toEqual([
@@ -214,7 +214,7 @@ describe("whatever a field is filled with", () => {
       const property = fc.property(anyText, anyText, (a, b) => {
         const order = outcomeOrder({
           subjectCode: phi(b),
-          reason: { text: a },
+          reason: { code: "REQUEST_REJECTED", text: a },
           containers: [{ label: b, description: a, location: { cane: a, position: b } }],
         });
         const text = ORIGINAL.replace(

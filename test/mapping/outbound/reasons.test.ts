@@ -5,7 +5,7 @@ import { phi } from "../../../src/core/phi.ts";
 import { atNamed, type Place, placeText } from "../../../src/core/place.ts";
 import { headerProblem } from "../../../src/formats/csv/headings.ts";
 import { decodeHl7 } from "../../../src/formats/hl7/charset.ts";
-import { inLabWords, labPlace } from "../../../src/mapping/outbound/reasons.ts";
+import { labPlace, reasonInWords } from "../../../src/mapping/outbound/reasons.ts";
 import { profileSchema } from "../../../src/mapping/profile/schema.ts";
 import { at } from "../../support/places.ts";
 import { hl7Profile, problemsOf } from "../mapped.ts";
@@ -61,11 +61,7 @@ test("the lab's words may have the column put in, and what was expected there", 
       expected: ["dd.MM.yyyy", "d.M.yyyy"],
     },
   ] as const;
-  const { problems: answered } = inLabWords(
-    { ...refused(problems), kind: "refused", problems },
-    { reasons: words },
-  );
-  expect(answered.map(({ message }) => message)).toEqual([
+  expect(problems.map((each) => reasonInWords(each, words))).toEqual([
     'brak kolumny "A" lub "B"',
     "kolumna Data: oczekiwano dd.MM.yyyy lub d.M.yyyy",
   ]);
@@ -81,16 +77,11 @@ test("words in brackets are left out where there is nothing to put in", () => {
   const problems = [
     { code: "MAPPING_DATE_INVALID", place: at("PID-7"), message: "lies in the future" },
   ] as const;
-  const { problems: answered } = inLabWords(
-    { ...refused(problems), kind: "refused", problems },
-    { reasons: { MAPPING_DATE_INVALID: "kein Datum[, erwartet {expected}] [SOP 7]" } },
-  );
-  expect(answered[0]?.message).toBe("kein Datum [SOP 7]");
+  const one = { MAPPING_DATE_INVALID: "kein Datum[, erwartet {expected}] [SOP 7]" };
+  expect(reasonInWords(problems[0], one)).toBe("kein Datum [SOP 7]");
   const two = { MAPPING_DATE_INVALID: "kein Datum[ ({column}, erwartet {expected})]" };
   const known = { ...problems[0], place: at("line 3, column Data"), expected: ["YYYY"] };
-  const said = (problem: Problem) =>
-    inLabWords({ ...refused([problem]), kind: "refused", problems: [problem] }, { reasons: two }).problems[0]
-      ?.message;
+  const said = (problem: Problem) => reasonInWords(problem, two);
   expect([said(known), said(problems[0])]).toEqual(["kein Datum (Data, erwartet YYYY)", "kein Datum"]);
 });
 
@@ -98,9 +89,7 @@ test("what stands for mistakes that are not listed is no reason of its own in th
   const more = { ...PROBLEMS[0], message: "107 more mistakes are not listed", unlisted: 107 } as const;
   const problems = [...PROBLEMS, more];
   const said = (words: Readonly<Record<string, string>> | undefined) =>
-    inLabWords({ ...refused(problems), kind: "refused", problems }, { reasons: words }).problems.map(
-      ({ message }) => message,
-    );
+    problems.map((problem) => reasonInWords(problem, words));
   expect(said(reasons).slice(-2)).toEqual([expect.stringContaining("Schlüssel"), "… +107"]);
   expect(said(undefined).at(-1)).toBe("107 more mistakes are not listed");
 });
@@ -121,8 +110,7 @@ test("what was expected of a file's bytes and headings can stand in the lab's wo
   ] as const) {
     const problems = [found as Problem];
     const words = { [problems[0]?.code ?? ""]: "höchstens {expected}" };
-    const outcome = { ...refused(problems), kind: "refused", problems } as const;
-    expect(inLabWords(outcome, { reasons: words }).problems[0]?.message).toBe(`höchstens ${expected}`);
+    expect(problems.map((problem) => reasonInWords(problem, words))).toEqual([`höchstens ${expected}`]);
   }
 });
 
@@ -165,8 +153,11 @@ test("what only calls of the service are about is said in words that a lab knows
   );
 });
 
-test("a reason without a code, as staff write it, stays as it is", async () => {
-  const rejected = { state: "rejected", reason: { text: "no room" } } as const;
+test("a reason in the words of the site's own module stays as it is", async () => {
+  const rejected = {
+    state: "rejected",
+    reason: { code: "MAPPING_MODULE_REFUSED", text: "no room" },
+  } as const;
   expect((await linesOf(changed(rejected), "NTE"))[0]).toBe("NTE|1|L|no room");
 });
 

@@ -396,7 +396,7 @@ describe("a mistake in the settings of CSV results", () => {
     expect(await problemsOf({ extends: "builtin/hl7-orders", results: { words } })).toEqual([
       "results.words.facility: is for CSV profiles",
       expect.stringMatching(
-        /^results\.words\.status\.duplicate: is for CSV profiles; HL7 results have refused, waiting, submitted,/,
+        /^results\.words\.status\.duplicate: is for CSV profiles; HL7 results have received, refused, waiting, submitted,/,
       ),
     ]);
   });

@@ -32,7 +32,10 @@ describe("CSV results", () => {
   });
 
   test("say why an order was not done", async () => {
-    const order = { state: "parked", reason: { text: "another birth date at the service" } } as const;
+    const order = {
+      state: "parked",
+      reason: { code: "REQUEST_REJECTED", text: "another birth date at the service" },
+    } as const;
     const [row] = csvResultRows(changed(order), await csvProfile());
     expect(row).toMatchObject({ status: "parked", error: "another birth date at the service" });
   });
@@ -200,7 +203,7 @@ describe("a CSV file of results", () => {
   });
 
   it("spells in its column error what the set does not have", async () => {
-    const order = { state: "rejected", reason: { text: "Łódź" } } as const;
+    const order = { state: "rejected", reason: { code: "REQUEST_REJECTED", text: "Łódź" } } as const;
     const bytes = await fileOf(order, { encoding: "windows-1252" });
     expect(bytes.toString("latin1")).toContain(",[U+0141]ód[U+017A],");
   });
