@@ -35,7 +35,8 @@ describe("cryobridge top", () => {
         "1 order waits for a person: the service does not have the subject of a retrieval (SUBJECT_UNKNOWN)",
       );
       expect(stdout).toMatch(/STAGE +ORDERS +OLDEST\nreceived +1 .*\nparked +1 /);
-      expect(stdout).toMatch(/submit +1 +0 +0 +1/);
+      expect(stdout).toMatch(/submit +1 +0 +0 +1 +\S/);
+      expect(stdout).toMatch(/QUEUE .* PARKED +WHAT IT DOES/);
       expect(stdout).toMatch(/stand-in +test +worker +works/);
       for (const value of Object.values(PATIENT)) expect(stdout).not.toContain(value);
       expect(status).toBe(statusOfStatus);

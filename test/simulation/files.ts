@@ -27,6 +27,7 @@ export function replaceFiles(): () => void {
       // As much as is written here is all of the file.
       write: async (text: string) => void kept.set(path, Buffer.from(text)),
       sync: async () => undefined,
+      chmod: async () => undefined,
       close: async () => undefined,
     } as unknown as FileHandle;
   };

@@ -5,7 +5,7 @@ import { listConnectors, type Traffic, watchTraffic } from "../../console/traffi
 import { listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import { type Column, cellText, detailTexts } from "../../operator/column.ts";
 import { CONNECTOR_COLUMNS, type ConnectorView } from "../../operator/connector-columns.ts";
-import { QUEUE_COLUMNS, type QueueView, readQueues } from "../../operator/overviews/queue.ts";
+import { LEDGER_QUEUE_COLUMNS, type QueueView, readQueues } from "../../operator/overviews/queue.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { roundToUnit } from "../../operator/times.ts";
 import { WORKER_COLUMNS } from "../../operator/worker-columns.ts";
@@ -113,7 +113,7 @@ function sectionsOf(found: SiteStatus, detail: Detail | undefined, session: Sess
       json: {},
       lines: service ? [service.map(({ title, text }) => `${title} ${text}`).join("; ")] : [],
     },
-    table(["queues", "Queues"], QUEUES, queues, session),
+    table(["queues", "Queues"], LEDGER_QUEUE_COLUMNS, queues, session),
     table(["workers", "Workers"], WORKERS, workers, session),
     { json: {}, lines: otherLines(status, session, MOST_OTHERS) },
   ];
@@ -145,9 +145,6 @@ const STAGES: readonly Column<Stage>[] = [
     show: ({ oldestSeconds }) => (oldestSeconds === null ? "" : roundToUnit(oldestSeconds * 1_000)),
   },
 ];
-
-/** What BullMQ has is only on its way, and who watches knows what the queues are for; `cryobridge queue` shows both. */
-const QUEUES = QUEUE_COLUMNS.filter(({ key, isLesser }) => key !== "bullmq" && !isLesser);
 
 const TOO_MUCH = new Set<string | undefined>(["pid", "version", "connectors", "startedAt"]);
 const WORKERS = WORKER_COLUMNS.filter(({ key }) => !TOO_MUCH.has(key));

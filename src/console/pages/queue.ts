@@ -4,10 +4,9 @@ import { LATE, within } from "../../core/within.ts";
 import type { QueueName } from "../../jobs/queues.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
 import { readQueueOverview } from "../../operator/overviews/queue.ts";
-import { connectorNames } from "../../operator/place.ts";
 import type { DeclaredAct, Thing } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
-import { MOVE } from "../../operator/things/orphaned.ts";
+import { listTargets, MOVE } from "../../operator/things/orphaned.ts";
 import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { beforeRows, formOf, pathOf } from "../act-forms.ts";
@@ -45,6 +44,7 @@ async function queuePage(visit: Visit, records: Records): Promise<Page> {
       limit: LINES,
     },
   );
+  const moveForms = await Promise.all(orphaned.map((left) => moveForm(left, records, visit)));
   const at = partsAt(parts, PATH, visit.viewer);
   const isCut = (name: string) =>
     parts.some((part) => part.kind === "table" && part.name === name && part.rows.length >= LINES);
@@ -72,7 +72,7 @@ ${at("openDeliveries", {
     ["/results?state=parked", "All parked results"],
   ),
 })}
-${at("orphaned", { below: html`<div class="acts">${orphaned.map((left) => moveForm(left, records, visit))}</div>` })}
+${at("orphaned", { below: html`<div class="acts">${moveForms}</div>` })}
 ${at("jobs", { below: isCut("jobs") && html`<p class="note">At most ${LINES} of each queue.</p>` })}`,
   };
 }
@@ -106,10 +106,15 @@ function pauseForm(queue: QueueName, isPaused: boolean, visit: Visit): Html {
   return formOf(act, act.path, { queue }, visit, { fields: { queue } });
 }
 
-/** Chooses to whom the orders and results of a connector go that is gone; what that will do is said then. */
-function moveForm({ connector, results, orders }: Orphaned, { config }: Records, visit: Visit): Html {
-  if (results + orders === 0) return html``;
-  const inputs = html`<label>To<select name="to">${connectorNames(config).map((name) => html`<option>${name}</option>`)}</select></label>`;
+/** Chooses to whom the orders and results of a connector go that is gone, if there is one; what that will do is said then. */
+async function moveForm(
+  { connector, results, orders }: Orphaned,
+  records: Records,
+  visit: Visit,
+): Promise<Html> {
+  const targets = results + orders === 0 ? [] : await listTargets(records, connector);
+  if (targets.length === 0) return html``;
+  const inputs = html`<label>To<select name="to">${targets.map((name) => html`<option>${name}</option>`)}</select></label>`;
   const { button, explains, path } = MOVE;
   const label = `${button}: ${connector}`;
   return actForm({ action: `${path}/choose`, label, explains, inputs, fields: { from: connector } }, visit);

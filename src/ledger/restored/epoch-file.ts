@@ -91,6 +91,13 @@ export async function readEpochFile(
 const RECORD_BYTES = 256;
 
 /**
+ * For everybody to read: an account that may use an external ledger has to compare it before it decides about orders, whether or not it is the
+ * daemon's. What stands there is no secret: two numbers, a time, and the ledger's code, which each lab reads in its control ids. Who may not
+ * get through to it is refused rather than let on unseeing.
+ */
+const FILE_MODE = 0o644;
+
+/**
  * Writes the record over the former one. After a power cut the file may have an earlier record, which is as good as
  * this one unless the ledger is restored from a copy of that very moment; so only a new file is flushed.
  *
@@ -108,9 +115,11 @@ export async function writeEpochFile(
     const handle = await open(
       file,
       constants.O_WRONLY | constants.O_CREAT | (constants.O_NONBLOCK ?? 0),
-      0o640,
+      FILE_MODE,
     );
     try {
+      // Whatever our umask; one that somebody else has put there is theirs to give free.
+      if (isFirst) await handle.chmod(FILE_MODE).catch(() => undefined);
       await handle.write(`${text.padEnd(RECORD_BYTES - 1)}\n`, 0);
       if (isFirst) await handle.sync();
     } finally {

@@ -50,7 +50,7 @@ export async function readQueues(
 }
 
 /** A queue. */
-export const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
+const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
   { key: "queue", title: "queue" },
   { key: "ledger" },
   { title: "waiting", isRight: true, show: ({ ledger }) => ledger.waiting },
@@ -81,6 +81,9 @@ export const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
   { key: "pausedBy", value: ({ pause }) => pause?.actor },
   { key: "pauseReason", value: ({ pause }) => pause?.reason },
 ];
+
+/** The same where BullMQ is not asked. */
+export const LEDGER_QUEUE_COLUMNS = QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq");
 
 /** An order that waits before its submission. */
 const WAITING_COLUMNS: readonly Column<ListedOrder>[] = [
@@ -164,7 +167,7 @@ export async function readQueueOverview(
       { kind: "json", name: "daemon", json: { isDaemonRunning: isDaemonThere } },
       table<QueueView>("queues", {
         ...{ title: "Queues", rows: queues },
-        columns: askQueues ? QUEUE_COLUMNS : QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq"),
+        columns: askQueues ? QUEUE_COLUMNS : LEDGER_QUEUE_COLUMNS,
       }),
       table<ListedOrder>("waitingOrders", {
         ...{ title: "Orders that wait", columns: WAITING_COLUMNS, rows: waiting, nothing: "No order waits." },

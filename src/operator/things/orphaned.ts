@@ -77,13 +77,26 @@ async function getOrphaned(place: Place, from: string): Promise<Orphaned> {
   throw new Failure("CLI_NOT_FOUND", { message, hint: "`cryobridge queue list` shows what there is." });
 }
 
+/** The connectors to which what waits of one that is gone may be given. */
+export async function listTargets(
+  { pool, config }: Pick<Place, "pool"> & { readonly config: Pick<Config, "connectors"> },
+  from: string,
+): Promise<string[]> {
+  const kinds = await findKinds(pool, from);
+  return config.connectors.filter(({ type }) => isSameKind(kinds, type)).map(({ name }) => name);
+}
+
+function isSameKind(kinds: readonly string[], type: ConnectorConfig["type"]): boolean {
+  return kinds.length === 1 && kinds[0] === type;
+}
+
 async function assertSameKind(
   { pool }: Place,
   from: string,
   { name, type }: Pick<ConnectorConfig, "name" | "type">,
 ): Promise<void> {
   const kinds = await findKinds(pool, from);
-  if (kinds.length === 1 && kinds[0] === type) return;
+  if (isSameKind(kinds, type)) return;
   const was = kinds.length === 0 ? "nothing says of which type it was" : `it was of type ${kinds.join(", ")}`;
   const why = `${from} can't be moved to ${name}, which is of type ${type}: ${was}`;
   throw new Failure("CLI_MOVE_IMPOSSIBLE", why);

@@ -196,7 +196,10 @@ test("what waits of a connector that is gone is given to another one, once it is
     await lab.take("bench", [csvMessage(1)]);
     for (const table of ["messages", "orders", "outcomes"])
       await pool.query(`update ${table} set connector = 'old'`);
-    expect(wordsOf(await operator.open("/queue"))).toContain("“ Give it to another connector ”");
+    const page = await operator.open("/queue");
+    expect(wordsOf(page)).toContain("“ Give it to another connector ”");
+    // Of those of its type alone.
+    expect(/<select name="to">(.*?)<\/select>/.exec(page)?.[1]).toBe("<option>bench</option>");
     expect(wordsOf(await viewer.open("/queue"))).not.toContain(
       "go out through the connector that you choose",
     );

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listOrders } from "../../../src/ledger/operator/views.ts";
@@ -32,6 +32,18 @@ describe("the epoch file", () => {
       await writeEpochFile(file, { ...record, epoch: 8 }, { isFirst: false });
       expect(await readEpochFile(file)).toEqual({ ...record, epoch: 8 });
       expect(await readdir(folder)).toEqual(["data.epoch"]);
+    }));
+
+  test("is for every account to read, whatever the umask", () =>
+    withFolder(async (folder) => {
+      const file = join(folder, "data.epoch");
+      const before = process.umask(0o077);
+      try {
+        await writeEpochFile(file, record, { isFirst: true });
+      } finally {
+        process.umask(before);
+      }
+      expect((await stat(file)).mode & 0o777).toBe(0o644);
     }));
 
   test("gets no record that its reader would refuse", () =>
