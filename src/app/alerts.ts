@@ -14,7 +14,8 @@ import { startLoop } from "./side-work.ts";
  * @throws Failure CONFIG_INVALID for certificates that can't be read
  */
 export function openAlerts(daemon: Daemon, parts: AlertParts): () => Promise<void> {
-  const { configuration, config, pool } = daemon;
+  const { configuration, pool } = daemon;
+  const { config } = configuration;
   const { clock, logger } = parts;
   const places = configuration.derive((settings) => alertPlaces(settings.config, parts));
   const view: AskedDeps = askOnceAtATime({ ...daemonView(daemon, clock), clock, logger });
