@@ -3,8 +3,8 @@ import type pg from "pg";
 import { Configuration } from "./app/configuration.ts";
 import { connectorOf, createConnector, keepTakenBack } from "./app/connectors.ts";
 import { type Context, type DaemonObserver, type DaemonOptions, ROLES, report } from "./app/context.ts";
+import { machineConditionsOf } from "./app/exceeded.ts";
 import { openIntake, releaseKnown, releaseLate } from "./app/intake.ts";
-import { machineConditionsOf } from "./app/limits.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { noteOrphaned } from "./app/orphaned.ts";
 import {

@@ -6,7 +6,7 @@ import { conditionsOf } from "../console/status.ts";
 import { maintenanceUntil } from "../operator/maintenance.ts";
 import { type AlertParts, alertPlaces, senderOf } from "./alert-places.ts";
 import { daemonView } from "./console.ts";
-import { startLoop } from "./side-work.ts";
+import { startLoop } from "./start-loop.ts";
 
 /**
  * Begins to watch for what somebody has to hear of, while no other daemon does; gives what ends that. Without a place to send

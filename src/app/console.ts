@@ -27,7 +27,7 @@ import { readOrphaned } from "../operator/things/orphaned.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/create-acts.ts";
 import { CallMeter, estimateBacklog } from "./call-use.ts";
-import { endingSecrets, exceededLimitsOf } from "./limits.ts";
+import { endingSecrets, exceededLimitsOf } from "./exceeded.ts";
 import { listUntaken } from "./own-conditions.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { openService } from "./service.ts";
