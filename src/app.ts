@@ -3,8 +3,8 @@ import type pg from "pg";
 import { Configuration } from "./app/configuration.ts";
 import { connectorOf, createConnector, keepTakenBack } from "./app/connectors.ts";
 import { type Context, type DaemonObserver, type DaemonOptions, ROLES, report } from "./app/context.ts";
+import { machineConditionsOf } from "./app/exceeded.ts";
 import { openIntake, releaseKnown, releaseLate } from "./app/intake.ts";
-import { machineConditionsOf } from "./app/limits.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { noteOrphaned } from "./app/orphaned.ts";
 import {
@@ -47,7 +47,6 @@ const OPEN_WITHIN_MS = 2_000;
 export interface Daemon {
   /** What it works by; its parts that a reload takes over change in place. */
   readonly configuration: Configuration;
-  readonly config: Config<ProfileDefinition>;
   readonly pool: pg.Pool;
   readonly log: LogTarget | undefined;
   /** How many spans no collector took since the start. */
@@ -123,7 +122,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     });
     membership.watch(epoch);
     const context: Context = {
-      ...{ configuration, config, options, host, clock, logger, ledger, membership, epoch },
+      ...{ configuration, options, host, clock, logger, ledger, membership, epoch },
       ...{ observers, certificates, tracer: traces ?? noTracer, onClose },
     };
     const connectors = await createConnectors(context);
@@ -158,7 +157,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     const reload = startReload(context);
     membership.onReload((request) => void reload?.reload(request));
     return {
-      ...{ configuration, config, log: options.log },
+      ...{ configuration, log: options.log },
       droppedSpans: () => traces?.losses.droppedInAll ?? 0,
       pool: ledger.pool,
       queues: worker?.queues,

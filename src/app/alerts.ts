@@ -6,7 +6,7 @@ import { conditionsOf } from "../console/status.ts";
 import { maintenanceUntil } from "../operator/maintenance.ts";
 import { type AlertParts, alertPlaces, senderOf } from "./alert-places.ts";
 import { daemonView } from "./console.ts";
-import { startLoop } from "./side-work.ts";
+import { startLoop } from "./start-loop.ts";
 
 /**
  * Begins to watch for what somebody has to hear of, while no other daemon does; gives what ends that. Without a place to send
@@ -14,7 +14,8 @@ import { startLoop } from "./side-work.ts";
  * @throws Failure CONFIG_INVALID for certificates that can't be read
  */
 export function openAlerts(daemon: Daemon, parts: AlertParts): () => Promise<void> {
-  const { configuration, config, pool } = daemon;
+  const { configuration, pool } = daemon;
+  const { config } = configuration;
   const { clock, logger } = parts;
   const places = configuration.derive((settings) => alertPlaces(settings.config, parts));
   const view: AskedDeps = askOnceAtATime({ ...daemonView(daemon, clock), clock, logger });

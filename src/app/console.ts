@@ -27,7 +27,7 @@ import { readOrphaned } from "../operator/things/orphaned.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/create-acts.ts";
 import { CallMeter, estimateBacklog } from "./call-use.ts";
-import { endingSecrets, exceededLimitsOf } from "./limits.ts";
+import { endingSecrets, exceededLimitsOf } from "./exceeded.ts";
 import { listUntaken } from "./own-conditions.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { openService } from "./service.ts";
@@ -48,9 +48,10 @@ interface OpenConsoleDeps {
  */
 export async function openConsole(
   daemon: Daemon,
-  { version, logger, clock, path, secrets = secretsOf(daemon.config) }: OpenConsoleDeps,
+  { version, logger, clock, path, secrets = secretsOf(daemon.configuration.config) }: OpenConsoleDeps,
 ): Promise<RunningConsole> {
-  const { pool, config } = daemon;
+  const { pool } = daemon;
+  const { config } = daemon.configuration;
   const metrics = createMetrics(version, {
     logLines: () => daemon.log?.missingInAll ?? 0,
     spans: daemon.droppedSpans,
@@ -108,7 +109,7 @@ export function consoleUsers({ console: { token, users } }: Pick<Config, "consol
 
 /** The service by the daemon's own client, or, where the daemon has none, by one for the time of the work. */
 async function withServiceOf<T>(
-  { service, config }: Daemon,
+  { service, configuration: { config } }: Daemon,
   clock: Clock,
   logger: Logger,
   work: (service: ServiceClient) => Promise<T>,
@@ -156,7 +157,7 @@ export function ledgerView(
 /** How a daemon and its ledger stand, for the console and for alerts. */
 export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logger" | "clock" | "mask"> {
   return {
-    ...ledgerView(daemon.pool, daemon.config, clock),
+    ...ledgerView(daemon.pool, daemon.configuration.config, clock),
     // Its own conditions are among the reasons, as they are right now.
     workers: async () =>
       (await listWorkers(daemon.pool)).map((worker) =>
@@ -166,9 +167,9 @@ export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logge
     byLedger: () => readByLedger(daemon),
     machine: async () => [
       ...(await daemon.machineConditions()),
-      ...endingSecrets(daemon.config, new Date(clock.now())),
+      ...endingSecrets(daemon.configuration.config, new Date(clock.now())),
     ],
-    limits: exceededLimitsOf(daemon.pool, daemon.config, clock),
+    limits: exceededLimitsOf(daemon.pool, daemon.configuration.config, clock),
     untaken: () => listUntaken(daemon.connectors),
     connectors: () => daemon.connectors.map((connector) => toConnectorRow(connector, daemon)),
   };
@@ -258,7 +259,7 @@ function toConnectorRow(connector: Connector, daemon: Daemon): DaemonConnector {
 }
 
 function serviceViewOf(
-  { service, config }: Daemon,
+  { service, configuration: { config } }: Daemon,
   clock: Clock,
   meter: CallMeter | undefined,
   counts: LedgerCounts | undefined,

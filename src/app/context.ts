@@ -67,7 +67,6 @@ export function report(
 /** What the parts of a daemon are made with. */
 export interface Context {
   readonly configuration: Configuration;
-  readonly config: Config<ProfileDefinition>;
   readonly options: DaemonOptions;
   readonly host: string;
   readonly clock: Clock;

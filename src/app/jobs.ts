@@ -45,7 +45,8 @@ interface JobParts {
 
 /** Takes the queues' jobs: submitting, following and delivering. */
 export async function runJobs(context: Context, parts: JobParts): Promise<void> {
-  const { config, clock, logger, membership } = context;
+  const { clock, logger, membership } = context;
+  const { config } = context.configuration;
   const { pool } = context.ledger;
   const { queues, service, nudge, inHand, batchSize, isSent } = parts;
   const backoff = BACKOFF;

@@ -16,7 +16,7 @@ import type { Membership } from "../ledger/workers/membership.ts";
 import { recordConditions } from "../ledger/workers/own-conditions.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import { counted } from "../operator/text.ts";
-import { startLoop } from "./side-work.ts";
+import { startLoop } from "./start-loop.ts";
 
 interface OwnConditionsDeps {
   readonly pool: pg.Pool;

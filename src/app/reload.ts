@@ -14,7 +14,7 @@ import { type ConfigurationState, recordConfiguration } from "../ledger/workers/
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { Configuration } from "./configuration.ts";
 import { compileProfiles, type LoadModule } from "./profiles.ts";
-import { startLoop } from "./side-work.ts";
+import { startLoop } from "./start-loop.ts";
 
 /** Of a file with many mistakes the first say enough. */
 const MOST_PROBLEMS = 20;

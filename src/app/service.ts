@@ -11,7 +11,7 @@ import { createServiceClient, type ServiceClient, type ServiceDeps } from "../se
 import type { Opening } from "../service/http/breaker.ts";
 import type { ProxySettings } from "../service/http/proxy.ts";
 import type { ServiceSettings } from "../service/settings.ts";
-import { startLoop } from "./side-work.ts";
+import { startLoop } from "./start-loop.ts";
 
 /**
  * The service client that a configuration describes.

@@ -51,7 +51,8 @@ export async function startWorker(
   context: Context,
   connectors: readonly Connector[],
 ): Promise<RunningWorker> {
-  const { config, options, host, clock, logger, ledger, membership, epoch, onClose } = context;
+  const { configuration, options, host, clock, logger, ledger, membership, epoch, onClose } = context;
+  const { config } = configuration;
   const service = openService(
     config,
     {
@@ -192,7 +193,7 @@ export async function startWorker(
 
 /** The queues where the configuration says. */
 function openOwnQueues({
-  config,
+  configuration: { config },
   ledger,
   logger,
   onClose,

@@ -4,6 +4,7 @@ import type { Acted } from "../operator/acts.ts";
 import type { Filters, List } from "../operator/list.ts";
 import { counted, countsInWords } from "../operator/text.ts";
 import { type ActWords, type DeclaredAct, refusalOf, type Thing } from "../operator/thing.ts";
+import { type BeginWork, newWorkId, type Work } from "./act-on-many.ts";
 import { actForm } from "./components.ts";
 import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
@@ -13,7 +14,6 @@ import { withCommands } from "./page-of-command.ts";
 import { type Section, sectionOf } from "./sections.ts";
 import type { Notice } from "./session.ts";
 import type { Answer, Site, Submission, Visit } from "./site.ts";
-import { type BeginWork, newWorkId, type Work } from "./work.ts";
 
 // The forms by which people act on records, as the things of `src/operator/things/` declare them: one for each act on the page of a
 // record, and for one act on many boxes before the rows of a list, a page that says what would be done, and the act.

@@ -11,6 +11,7 @@ import {
 } from "../core/address-list.ts";
 import { asFailure, codeOf, Failure } from "../core/failures.ts";
 import { asSentence } from "../operator/text.ts";
+import { addWorkPage } from "./act-on-many.ts";
 import { askOnceAtATime } from "./ask.ts";
 import { addAssets } from "./assets.ts";
 import { limitConnections } from "./connections.ts";
@@ -34,7 +35,6 @@ import { addressOf, trustOf } from "./peer.ts";
 import { addProgramRoutes, addSignIn, errorBody, TOO_MANY_TRIES } from "./routes.ts";
 import { SESSION_COOKIE } from "./session.ts";
 import { openSite, REFRESH_HEADER, sendHtml } from "./site.ts";
-import { addWorkPage } from "./work.ts";
 
 /** A console that is listening. */
 export interface RunningConsole {

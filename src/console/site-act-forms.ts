@@ -1,10 +1,10 @@
 import type { Outcome, SiteAct } from "../operator/site-act.ts";
 import { confirmPage, firstOf, isReasonWanted, reasonFor } from "./act-forms.ts";
+import type { BeginWork } from "./act-on-many.ts";
 import type { Records } from "./deps.ts";
 import { sectionOf } from "./sections.ts";
 import type { Notice } from "./session.ts";
 import type { Site, Submission } from "./site.ts";
-import type { BeginWork } from "./work.ts";
 
 /**
  * Adds what the form of an act does that has no record; it leads to the page of its section.

@@ -2,7 +2,7 @@ import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { unsafeSettings } from "../../src/cli/commands/check/remote.ts";
+import { unsafeSettings } from "../../src/cli/commands/check/database-and-queue.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { withCertificates } from "../connectors/mllp/with-certificates.ts";

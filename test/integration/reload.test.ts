@@ -86,7 +86,7 @@ test("with a mistake in the file the last good configuration stays, and status s
     const { stderr, status } = await cli(site, "reload");
     expect([status, stderr]).toEqual([3, expect.stringContaining("builtin/none")]);
     await daemon.reload();
-    expect([...daemon.config.facilityIdByCode.keys()]).toEqual(["NORTH", "SOUTH"]);
+    expect([...daemon.configuration.config.facilityIdByCode.keys()]).toEqual(["NORTH", "SOUTH"]);
     await site.drop("csv", "day.csv", labCsv([{ number: "A-1" }]));
     await site.waitForOrders(1);
     expect((await statusOf(daemon)).join()).toContain("what was read last without any stays");
@@ -222,7 +222,7 @@ test("a file is taken by one configuration to its end, and a reload waits for th
     const reloading = daemon.reload();
     await site.drop("csv", "1.csv", labCsv([{ number: "A-1", facility: "WEST" }]));
     await eventually(
-      async () => daemon.config.facilityIdByCode.has("WEST") === false && (await site.orders()).length === 0,
+      async () => daemon.configuration.config.facilityIdByCode.has("WEST") === false && (await site.orders()).length === 0,
     );
     release();
     await reloading;

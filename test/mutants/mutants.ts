@@ -379,8 +379,8 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
-    "src/jobs/calls/likeness.ts",
-    ["jobs/calls/likeness.test.ts"],
+    "src/jobs/calls/match.ts",
+    ["jobs/calls/match.test.ts"],
     [
       "what carries another order's mark is taken for its own",
       `  if (made.marks.some(isOthers)) return "none";\n`,

@@ -1,6 +1,6 @@
 import { phi } from "../../src/core/phi.ts";
 import type { Surface } from "../../src/core/surface.ts";
-import { likenessOf } from "../../src/jobs/calls/likeness.ts";
+import { matchOf } from "../../src/jobs/calls/match.ts";
 import type { ServiceCalls } from "../../src/service/client.ts";
 import type { NewRequest } from "../../src/service/new-request.ts";
 
@@ -21,7 +21,7 @@ export async function findLost(
   const { made, traces } = await client.listMade({ ...lost, surface, mark: ref, labels }, signal);
   const asked = isStore ? { ...lost, ref } : lost;
   const suspicion = { kind: "called", hasSnapshot: surface === "request" } as const;
-  const likes = made.map((each) => ({ ...each, like: likenessOf(each, asked, suspicion) }));
+  const likes = made.map((each) => ({ ...each, like: matchOf(each, asked, suspicion) }));
   const ids = (...wanted: string[]) => likes.flatMap(({ id, like }) => (wanted.includes(like) ? [id] : []));
   const marked = ids("marked");
   const hidden = likes.flatMap(({ id, like, isHidden }) =>

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { Command } from "commander";
-import { machineConditionsOf } from "../../app/limits.ts";
+import { machineConditionsOf } from "../../app/exceeded.ts";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
 import { hintOf } from "../../core/failures.ts";
@@ -16,6 +16,7 @@ import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { checkAgainst } from "./check/against.ts";
+import { checkDatabaseAndQueue } from "./check/database-and-queue.ts";
 import {
   checkConnectors,
   checkConsole,
@@ -23,7 +24,6 @@ import {
   checkFirstDatabase,
   checkProfiles,
 } from "./check/local.ts";
-import { checkDatabaseAndQueue } from "./check/remote.ts";
 import {
   type Finding,
   type Findings,

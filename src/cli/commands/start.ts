@@ -189,7 +189,7 @@ function announce(
   session: Session,
   logger: Logger,
 ): void {
-  const { config } = daemon;
+  const { config } = daemon.configuration;
   const names = [...roles].join(", ");
   const folders = roles.has("intake") ? config.connectors : [];
   if (!session.io.isTTY || session.isJson) {

@@ -3,13 +3,13 @@ import { MESSAGE_LIST } from "../../operator/lists/messages.ts";
 import { connectorNames } from "../../operator/place.ts";
 import { MESSAGES } from "../../operator/things/messages.ts";
 import { addActs, chooseForm } from "../act-forms.ts";
+import type { BeginWork } from "../act-on-many.ts";
 import { section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
 import { addListPage } from "../list-page.ts";
 import { addDetails } from "../record-page.ts";
 import type { Site } from "../site.ts";
-import type { BeginWork } from "../work.ts";
 import { messageContent } from "./message-text.ts";
 import { waitingList } from "./waiting-codes.ts";
 

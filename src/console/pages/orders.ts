@@ -10,6 +10,7 @@ import { ORDERS } from "../../operator/things/orders.ts";
 import { RELEASE_AFTER_RESTORE } from "../../operator/things/restored.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { addActs, chooseForm, findNamed, formOf, pathOf } from "../act-forms.ts";
+import type { BeginWork } from "../act-on-many.ts";
 import { section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
@@ -17,7 +18,6 @@ import { addListPage } from "../list-page.ts";
 import { addDetails } from "../record-page.ts";
 import type { Site, Visit } from "../site.ts";
 import { addSiteAct } from "../site-act-forms.ts";
-import type { BeginWork } from "../work.ts";
 import { messageContent } from "./message-text.ts";
 
 /** The list of orders, the page of one, and what can be done to them. */

@@ -10,6 +10,7 @@ import { listTargets, MOVE } from "../../operator/things/orphaned.ts";
 import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { beforeRows, formOf, pathOf } from "../act-forms.ts";
+import type { BeginWork } from "../act-on-many.ts";
 import { actForm } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
@@ -18,7 +19,6 @@ import { placeOf } from "../list-page.ts";
 import { partsAt, remarkBoxes } from "../record-page.ts";
 import type { Site, Visit } from "../site.ts";
 import { addManySiteAct, addSiteAct } from "../site-act-forms.ts";
-import type { BeginWork } from "../work.ts";
 
 const PATH = "/queue";
 const LINES = 50;

@@ -2,6 +2,7 @@ import type { WaitingCode } from "../../ledger/messages/waiting.ts";
 import { whatFor, whyStillWaiting } from "../../operator/message-words.ts";
 import { counted } from "../../operator/text.ts";
 import { RELEASE } from "../../operator/things/waiting.ts";
+import type { BeginWork } from "../act-on-many.ts";
 import { lasting } from "../ages.ts";
 import { actForm, whoActs } from "../components.ts";
 import type { Records } from "../deps.ts";
@@ -9,7 +10,6 @@ import { type Html, html } from "../html.ts";
 import { withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
 import { addManySiteAct } from "../site-act-forms.ts";
-import type { BeginWork } from "../work.ts";
 
 const PATH = "/messages";
 

@@ -10,7 +10,7 @@ import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
 import type { FindDeps } from "./deps.ts";
 import { type Finds, nameIds } from "./finds.ts";
-import { type Asked, likenessOf, type Suspicion } from "./likeness.ts";
+import { type Asked, matchOf, type Suspicion } from "./match.ts";
 
 /** Where a call went, or would have gone. */
 export function surfaceOf(
@@ -52,7 +52,7 @@ export async function findMade(
   const [judged, suspicion] = call.isPresumed
     ? await forgottenBy(order, { asked, made, surface }, deps, signal)
     : [asked, { kind: "called", hasSnapshot: surface === "request" } as const];
-  const likes = made.map((each) => ({ ...each, like: likenessOf(each, judged, suspicion) }));
+  const likes = made.map((each) => ({ ...each, like: matchOf(each, judged, suspicion) }));
   const likeIds = likes.flatMap(({ id, like }) => (like === "none" ? [] : [id]));
   const claimed = await findClaimed(pool, surface, likeIds, order.id);
   const idsOf = (wanted: string) =>

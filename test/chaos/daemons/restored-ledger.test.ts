@@ -200,7 +200,7 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
       const restored = await eventually(() => findRestored(site.pool));
       expect(restored).toMatchObject({ open: 3, uncompared: 3 });
       const [trouble] = await eventually(async () => {
-        const view = ledgerView(site.pool, third.config, systemClock);
+        const view = ledgerView(site.pool, third.configuration.config, systemClock);
         const own = () => [];
         const status = await readStatus({ ...view, own, logger: silent, clock: systemClock }, "test");
         return status.attention;

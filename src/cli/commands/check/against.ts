@@ -13,7 +13,7 @@ import { counted } from "../../../operator/text.ts";
 import { EXIT } from "../../exit-status.ts";
 import type { OpenSite } from "../../open.ts";
 import type { Session } from "../../session.ts";
-import { checkOrphaned, checkQueue } from "./remote.ts";
+import { checkOrphaned, checkQueue } from "./database-and-queue.ts";
 import { type Finding, type Findings, failed, failedBy, ok, warning } from "./report.ts";
 
 type SiteConfig = OpenSite["config"];

@@ -1,6 +1,11 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { endingSecrets, exceededLimitsOf, exceededPace, machineConditionsOf } from "../../src/app/limits.ts";
+import {
+  endingSecrets,
+  exceededLimitsOf,
+  exceededPace,
+  machineConditionsOf,
+} from "../../src/app/exceeded.ts";
 import { alertsSchema } from "../../src/config/alerts-schema.ts";
 import { isFolderConnector } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";

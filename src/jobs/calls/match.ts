@@ -7,7 +7,7 @@ import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
  * other labels with it, or none: somebody may have corrected or copied it, so a person decides. `other`: it was made since a ledger was
  * copied that was restored then, for other containers, and nobody can tell whether the order asked for those before.
  */
-export type Likeness = "certain" | "marked" | "possible" | "other" | "none";
+export type Match = "certain" | "marked" | "possible" | "other" | "none";
 
 /** What a call asked for. */
 export type Asked =
@@ -38,7 +38,7 @@ export type Suspicion =
     };
 
 /**
- * How much something at the service is like what a call made: the first row that fits. Clocks may speak for a likeness; against one that
+ * How much something at the service is like what a call made: the first row that fits. Clocks may speak for a match; against one that
  * shows no content they do only where it is older than clocks and time zones are ever wrong.
  *
  * | asked | shows | called | forgotten |
@@ -59,17 +59,17 @@ export type Suspicion =
  *
  * A retrieval is new by its time, or, where that isn't shown, for not being in the snapshot.
  */
-export function likenessOf(made: Made, asked: Asked, suspicion: Suspicion): Likeness {
+export function matchOf(made: Made, asked: Asked, suspicion: Suspicion): Match {
   return asked.type === "STORE"
-    ? likeStore(made, asked, suspicion)
-    : likeRetrieval(made, asked.containerIds, suspicion);
+    ? matchStore(made, asked, suspicion)
+    : matchRetrieval(made, asked.containerIds, suspicion);
 }
 
-function likeStore(
+function matchStore(
   made: Made,
   { containers, ref }: Extract<Asked, { type: "STORE" }>,
   suspicion: Suspicion,
-): Likeness {
+): Match {
   const labels = containers.map(({ label }) => label);
   const isSame = hasSameLabels(made, labels);
   if (ref !== undefined && made.marks.includes(ref)) return isSame ? "certain" : "marked";
@@ -88,11 +88,11 @@ function likeStore(
   return made.labels.flat().some((label) => labels.includes(label)) ? "possible" : otherBy(made);
 }
 
-function likeRetrieval(
+function matchRetrieval(
   { containerIds, age, isHidden }: Made,
   wanted: readonly number[] | undefined,
   suspicion: Suspicion,
-): Likeness {
+): Match {
   const isCalled = suspicion.kind === "called";
   if (containerIds === undefined || wanted === undefined) {
     return isCalled && age === "older" ? "none" : "possible";
@@ -107,6 +107,6 @@ function likeRetrieval(
 }
 
 /** What shows no time, or one before the copy, is no sign that anything was forgotten. */
-function otherBy({ age }: Pick<Made, "age">): Likeness {
+function otherBy({ age }: Pick<Made, "age">): Match {
   return age === "newer" ? "other" : "none";
 }

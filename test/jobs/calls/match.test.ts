@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Asked, type Likeness, likenessOf, type Suspicion } from "../../../src/jobs/calls/likeness.ts";
+import { type Asked, type Match, matchOf, type Suspicion } from "../../../src/jobs/calls/match.ts";
 import { withRef } from "../../../src/service/new-request.ts";
 import type { Made } from "../../../src/service/reconcile/made.ts";
 
@@ -32,7 +32,7 @@ const made = (given: Partial<Made> = {}): Made => ({
 const exact = { labels: named("V-2", "V-1") };
 
 describe("what is at the service is like what a call made", () => {
-  it.each<[string, Asked, Partial<Made>, Suspicion, Likeness]>([
+  it.each<[string, Asked, Partial<Made>, Suspicion, Match]>([
     ["its mark, exactly its labels", store, { marks: [MARK], ...exact }, called, "certain"],
     ["its mark, exactly its labels", store, { marks: [MARK], ...exact }, cameSince, "certain"],
     ["its mark beside other labels", store, { marks: [MARK], labels: named("V-9") }, called, "marked"],
@@ -105,7 +105,7 @@ describe("what is at the service is like what a call made", () => {
       "other",
     ],
   ])("that shows %s (%#)", (_words, asked, shown, suspicion, expected) => {
-    expect(likenessOf(made(shown), asked, suspicion)).toBe(expected);
+    expect(matchOf(made(shown), asked, suspicion)).toBe(expected);
   });
 
   const anyMade = fc.record({
@@ -125,7 +125,7 @@ describe("what is at the service is like what a call made", () => {
   it("is certain only with exactly the content, and no clock excludes what shows the content", () => {
     fc.assert(
       fc.property(anyMade, anyAsked, anySuspicion, (shown, asked, suspicion) => {
-        const like = likenessOf(shown, asked, suspicion);
+        const like = matchOf(shown, asked, suspicion);
         const isExact =
           asked.type === "STORE"
             ? shown.labels?.length === 2 && shown.labels.flat().every((label) => label !== "V-3")
@@ -138,14 +138,14 @@ describe("what is at the service is like what a call made", () => {
   });
 
   it("is never nothing where it carries the call's mark, nor less alike for it", () => {
-    const rank: Record<Likeness, number> = { none: 0, other: 1, possible: 2, marked: 3, certain: 4 };
+    const rank: Record<Match, number> = { none: 0, other: 1, possible: 2, marked: 3, certain: 4 };
     fc.assert(
       fc.property(anyMade, anySuspicion, (shown, suspicion) => {
         const plain = { ...shown, marks: shown.marks.filter((mark) => mark !== MARK) };
         const marked = { ...shown, marks: [...plain.marks, MARK] };
-        const like = likenessOf(marked, store, suspicion);
+        const like = matchOf(marked, store, suspicion);
         expect(like).not.toBe("none");
-        expect(rank[like]).toBeGreaterThanOrEqual(rank[likenessOf(plain, store, suspicion)]);
+        expect(rank[like]).toBeGreaterThanOrEqual(rank[matchOf(plain, store, suspicion)]);
       }),
     );
   });
@@ -159,7 +159,7 @@ describe("what is at the service is like what a call made", () => {
           labels: shown.labels?.toReversed(),
           containerIds: shown.containerIds?.toReversed(),
         };
-        expect(likenessOf(turned, asked, suspicion)).toBe(likenessOf(shown, asked, suspicion));
+        expect(matchOf(turned, asked, suspicion)).toBe(matchOf(shown, asked, suspicion));
       }),
     );
   });
