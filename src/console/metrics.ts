@@ -6,7 +6,6 @@ import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { ServiceView } from "../operator/service-columns.ts";
 import { addCallMetrics } from "./call-metrics.ts";
-import { NO_TIMER_MS, replaceEventLoopLag } from "./event-loop-lag.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
 import { addTimeMetrics, type ServiceRequest, type TimeMetrics } from "./time-metrics.ts";
 import {
@@ -89,8 +88,7 @@ export function createMetrics(
 ): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NO_TIMER_MS });
-  replaceEventLoopLag(registry);
+  collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
   new Gauge({
     name: "cryobridge_build_info",

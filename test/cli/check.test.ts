@@ -164,23 +164,6 @@ describe("check --offline", () => {
     });
   });
 
-  it("warns of a lab that gets no answer to its requests about earlier orders", async () => {
-    await withFolder(async (folder) => {
-      const quiet = `profiles:
-  quiet: { extends: builtin/hl7-orders, results: { controlAnswers: none } }
-  results: { extends: builtin/hl7-orders, results: { controlAnswers: result } }`;
-      const text = configText(undefined, quiet)
-        .replace("directory: ./hl7", "directory: ./hl7, profile: quiet")
-        .replace("type: csv-drop, directory: ./csv", "type: hl7-drop, directory: ./other, profile: results");
-      const { status, stdout } = await check(folder, text, "--offline");
-      expect(status).toBe(0);
-      expect(stdout).toContain(
-        "! connector lims: results.controlAnswers of profile quiet is none: the lab is not sent what was decided of a request about an earlier order (ORC-1 CA, DC, HD, RL, RP, SS, XO)",
-      );
-      expect(stdout).not.toContain("! connector bench: results.controlAnswers");
-    });
-  });
-
   it("warns of labels and descriptions that are looked for where containers have none", async () => {
     await withFolder(async (folder) => {
       const profiles = `profiles:

@@ -71,7 +71,6 @@ async function* checks(session: Session, isOffline: boolean, against: string | u
   if (profiles) {
     yield* checkConnectors(config, profiles, session, { isRunning: running.has("intake"), isOffline });
     yield* checkUnsent(config, profiles);
-    yield* checkUnansweredControl(config, profiles);
     yield* checkContainerPlaces(profiles);
     yield* checkWords(config);
   }
@@ -163,24 +162,6 @@ function* checkUnsent(
       `connector ${settings.name}`,
       words,
       "Add it to results.send, or watch cryobridge status and the folder error.",
-    );
-  }
-}
-
-/** Warns of a lab that gets no answer to its requests about earlier orders. */
-function* checkUnansweredControl(
-  config: Config<ProfileDefinition>,
-  profiles: ReadonlyMap<string, Profile>,
-): Generator<Finding> {
-  for (const settings of config.connectors) {
-    const profile = profiles.get(settings.profile);
-    if (profile?.format !== "hl7" || profile.results.controlAnswers !== "none") continue;
-    if (profile.controls.size === 0) continue;
-    const codes = [...profile.controls.keys()].sort().join(", ");
-    yield warning(
-      `connector ${settings.name}`,
-      `results.controlAnswers of profile ${settings.profile} is none: the lab is not sent what was decided of a request about an earlier order (ORC-1 ${codes}), nor that the request was refused or its order unknown; a granted cancellation shows by the result of the cancelled order alone`,
-      "Set controlAnswers: result for a lab that takes only results, or watch cryobridge tasks.",
     );
   }
 }

@@ -3,7 +3,6 @@ import { Failure } from "../../core/failures.ts";
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
 import type { DeliveryDetails } from "../../ledger/operator/views.ts";
-import { JOB_COLUMNS, listJobs, nameJobs } from "../../operator/job-columns.ts";
 import { readQueueOverview } from "../../operator/overviews/queue.ts";
 import { MOVE } from "../../operator/things/orphaned.ts";
 import { QUEUE_ACTS } from "../../operator/things/queues.ts";
@@ -12,9 +11,9 @@ import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { placeOf } from "../list-command.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
-import { type OpenSite, withLedger, withQueues } from "../open.ts";
+import { type OpenSite, withLedger } from "../open.ts";
 import { failureJson } from "../output/failure.ts";
-import { printDetails, printOverview, table } from "../output/print-parts.ts";
+import { printDetails, printOverview } from "../output/print-parts.ts";
 import { defineAct, getNamed, readSections, requireId } from "../record-commands.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { defineSiteAct } from "../site-act-commands.ts";
@@ -33,8 +32,8 @@ export function define(queue: Command, cli: Cli): void {
     .action(toAction(cli, watched(list)));
   queue
     .command("show")
-    .description("Show an order (o17), a delivery (d4), or a job by its id in BullMQ.")
-    .argument("<id>", "o…, d… or a job's id")
+    .description("Show an order (o17) or a delivery (d4).")
+    .argument("<id>", "o… or d…")
     .addHelpText("after", "\nExample:\n  cryobridge queue show d4")
     .action(toAction(cli, show));
   const ofResults = (act: string) => ({
@@ -83,22 +82,13 @@ async function list(
   return exitStatusOf(failure.code);
 }
 
-/** Jobs of a queue that are searched for one: the window of jobs is smaller. */
-const MOST_JOBS = 5_000;
-
 async function show(session: Session, word: string): Promise<undefined> {
   await withLedger(session, async (site) => {
     if (parseId("o", word) !== undefined) return showOrders(session, site, word);
     if (parseId("d", word) !== undefined)
       return showResult(await getNamed(RESULTS, site, word), site, session);
-    const all = await withQueues(session, site, (queues) => listJobs(queues, MOST_JOBS));
-    const jobs = all.filter(({ jobId }) => jobId === word);
-    if (jobs.length === 0) {
-      const message = `no order, delivery or job ${word}; finished jobs are not kept`;
-      throw new Failure("CLI_NOT_FOUND", { message, hint: "`cryobridge queue list` shows what there is." });
-    }
-    const named = await nameJobs(jobs, site);
-    printDetails(session, [], [table(["jobs", "Jobs in BullMQ"], JOB_COLUMNS, named, session)]);
+    const hint = "`cryobridge queue list` shows what there is.";
+    throw new Failure("CLI_NOT_FOUND", { message: `no order or delivery ${word}`, hint });
   });
 }
 

@@ -1,5 +1,8 @@
+import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
+import type { Act } from "../../ledger/operator/audit.ts";
+import { askReload } from "../../ledger/workers/configuration.ts";
 import { drainWorkers, listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import { recordJson } from "../column.ts";
 import {
@@ -9,7 +12,6 @@ import {
   takenOverInWords,
   withConfiguration,
 } from "../configuration-columns.ts";
-import { reloadWorkers } from "../reload.ts";
 import type { OutcomeLine, SiteAct, SitePlace } from "../site-act.ts";
 import { NO_DAEMON } from "../text.ts";
 
@@ -58,6 +60,7 @@ async function noneOfThatName(pool: SitePlace["pool"], word: string): Promise<Fa
 
 /** A daemon hears of it within a second, and compiles its profiles. */
 const RELOADED_WITHIN_MS = 15_000;
+const LOOK_EVERY_MS = 200;
 
 /** Has all daemons take over their configuration; not done where one of them refused it or has not answered. */
 export const RELOAD: SiteAct = {
@@ -66,8 +69,7 @@ export const RELOAD: SiteAct = {
   explains:
     "Every daemon checks its whole configuration and takes over profiles, tables, facilities and alerts; no connection is lost. With a mistake in the files, it goes on with what it has.",
   act: async ({ pool, viewer }, by) => {
-    const { clock } = viewer;
-    const { answered, silent } = await reloadWorkers(pool, by, { clock, withinMs: RELOADED_WITHIN_MS });
+    const { answered, silent } = await reloadWorkers(pool, by, viewer.clock);
     const configured = withConfiguration(answered);
     if (configured.length + silent.length === 0)
       throw new Failure("CLI_NOT_FOUND", {
@@ -93,6 +95,20 @@ export const RELOAD: SiteAct = {
     };
   },
 };
+
+/** Has all workers take over what was changed in their configuration, and waits for their answers; nobody answers where none lives. */
+async function reloadWorkers(pool: SitePlace["pool"], by: Act, clock: Clock) {
+  const asked = new Set(await askReload(pool, by));
+  const untilMs = clock.monotonic() + RELOADED_WITHIN_MS;
+  while (true) {
+    const workers = (await listWorkers(pool, 0)).filter(({ id, isAlive }) => asked.has(id) && isAlive);
+    const hasAnswered = ({ reload, configuration }: WorkerView) => (configuration?.answered ?? 0) === reload;
+    const silent = workers.filter((worker) => !hasAnswered(worker));
+    if (silent.length === 0 || clock.monotonic() >= untilMs)
+      return { answered: workers.filter(hasAnswered), silent };
+    await clock.sleep(LOOK_EVERY_MS);
+  }
+}
 
 const RELEASED: OutcomeLine = ["remark", "Messages that waited for a code which is known now are processed."];
 

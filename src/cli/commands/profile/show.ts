@@ -98,11 +98,6 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Between a value and its comment, until both are apart in columns. */
-const MARK = "\u0001";
-/** Comments stand further to the right only beside longer lines. */
-const WIDEST = 70;
-
 function toLines(definition: object, values: readonly SourcedValue[]): string[] {
   const commentByPath = new Map(values.map((each) => [each.path.join("\0"), commentOf(each)]));
   const document = new Document(definition);
@@ -114,18 +109,10 @@ function toLines(definition: object, values: readonly SourcedValue[]): string[] 
       const comment = commentByPath.get(at.join("\0"));
       if (comment === undefined || (!isScalar(pair.value) && !isSeq(pair.value))) return;
       if (isSeq(pair.value)) pair.value.flow = true;
-      pair.value.comment = MARK + comment;
+      pair.value.comment = ` ${comment}`;
     },
   });
-  const lines = document
-    .toString({ lineWidth: 0, flowCollectionPadding: false })
-    .trimEnd()
-    .split("\n")
-    .map((line) => line.split(` #${MARK}`));
-  const width = Math.max(...lines.map(([text = ""]) => (text.length > WIDEST ? 0 : text.length)));
-  return lines.map(([text = "", comment]) =>
-    comment === undefined ? text : `${text.padEnd(width)}  # ${comment}`,
-  );
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimEnd().split("\n");
 }
 
 function commentOf({ profile, file, line, path: at }: SourcedValue): string {
