@@ -328,6 +328,18 @@ describe("init with HL7 messages", () => {
     );
   });
 
+  it("says which filled parts of the lab's own segments it reads nothing of, and nothing where there are none", async () => {
+    const order = ["PID|1||4711||Muster^Anna||19800411|F", "ORC|NW|Z-1", "OBR|1|Z-1||CRYO-STORE"];
+    const one = ["ZST|1|V-100|red^dark|", "ZPX|9|Muster"];
+    const { stdout, profile } = await init(message(...order, ...one), LAB3);
+    expect(profile).toContain("label: ZST-2.1");
+    const unused = "not read of the lab's own segments: ZST-3.1, ZST-3.2, ZPX-2";
+    expect(stdout.split(unused)).toHaveLength(2);
+    expect(profile).toContain(`\n# The sample fills what is ${unused}\n`);
+    const whole = await init(message(...order, "ZST|1|V-100", "ZST|2|V-101"), LAB3);
+    expect(whole.stdout + whole.profile).not.toContain("own segments");
+  });
+
   it("finds the label in a later field or part of the lab's own segment", async () => {
     const order = ["PID|1||4711||Muster^Anna||19800411|F", "ORC|NW|Z-1", "OBR|1|Z-1||CRYO-STORE"];
     const late = await init(message(...order, "ZST|1|red||||||V-100", "ZST|2|blue||||||V-101"), LAB3);

@@ -73,6 +73,34 @@ function siteOptions(messages: readonly Hl7Message[]): Option[] {
   );
 }
 
+/**
+ * Filled parts of the sender's own segments (Z…) that nothing is read of, by their places: a field by itself where it has no further
+ * parts. What only numbers the segments is none.
+ */
+export function unusedParts(messages: readonly Hl7Message[], definition: ProfileDefinition): string[] {
+  const used = JSON.stringify(definition).match(/\bZ[A-Z0-9]{2}(?:\[[^\]]*\])?-\d+(?:\.\d+)*/g) ?? [];
+  const paths = used.map((path) => path.replace(/\[[^\]]*\]/, ""));
+  const isUsed = (place: string) =>
+    paths.some((path) => `${place}.`.startsWith(`${path}.`) || `${path}.`.startsWith(`${place}.`));
+  const filled = messages.flatMap(({ segments, delimiters }) =>
+    segments
+      .filter(({ name }) => name.startsWith("Z"))
+      .flatMap((segment) => partsOf(segment, delimiters).filter((part) => isFilled(segment, part))),
+  );
+  const places = new Set(filled.filter((part) => !isUsed(placeIn(part))).map(placeIn));
+  const fieldOf = (place: string) => place.replace(/\.1$/, "");
+  const isSole = (place: string) =>
+    !filled.some((part) => placeIn(part) !== place && placeIn(part).startsWith(`${fieldOf(place)}.`));
+  return [...places].map((place) => (isSole(place) ? fieldOf(place) : place));
+}
+
+function isFilled(segment: Segment, { field, component, subcomponent }: Part): boolean {
+  const values = Array.from({ length: segment.repetitions(field) }, (_, n) =>
+    segment.get(field, n + 1, component, subcomponent)?.trim(),
+  ).filter((value) => value);
+  return values.length > 0 && !(field === 1 && values.every((value) => /^\d{1,3}$/.test(value ?? "")));
+}
+
 /** A component of a field, or a subcomponent where a sender's component has several. */
 interface Part {
   readonly field: number;

@@ -5,7 +5,7 @@ import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { parseStandardDate } from "../../mapping/profile/transforms.ts";
 import { guessDateFormats } from "./date-formats.ts";
 import { type Draft, type Given, onlyGiven, type Place } from "./given.ts";
-import { containerOptions, numberOptions, type Option, subjectOptions } from "./hl7-options.ts";
+import { containerOptions, numberOptions, type Option, subjectOptions, unusedParts } from "./hl7-options.ts";
 import { findingsOf, orderSegments, readSample, typeOfMessage, valuesIn } from "./hl7-sample.ts";
 import type { Questions } from "./questions.ts";
 import { tryProfile } from "./trial.ts";
@@ -35,10 +35,13 @@ export async function draftHl7(sample: Buffer, given: Given, questions: Question
   const operation = definition.operation ?? operationOf(messages, given);
   if (operation !== undefined) definition = { ...definition, operation };
   const texts = textsOf(messages);
+  const unused = unusedParts(messages, definition);
+  const passedOver = unused.length === 0 ? [] : [`not read of the lab's own segments: ${unused.join(", ")}`];
   return {
     definition,
     comments: COMMENTS,
-    findings: findingsOf(messages, definition, BUILTIN, isLabelGiven),
+    tail: passedOver.map((words) => `The sample fills what is ${words}`),
+    findings: [...findingsOf(messages, definition, BUILTIN, isLabelGiven), ...passedOver],
     textOfOperation: (code) => texts.get(code),
     lacksFacility: facility === "none",
   };
