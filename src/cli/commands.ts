@@ -36,9 +36,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** The lists whose command is more than they. */
-const HAS_MORE: ReadonlySet<string> = new Set<keyof typeof LISTS>([
-  ...(["orders", "messages", "files", "results", "alerts", "refills", "audit"] as const),
-]);
+const HAS_MORE = ["orders", "messages", "files", "results", "alerts", "refills", "audit"];
 
 interface Family {
   define(command: Command, cli: Cli): void;
@@ -55,7 +53,7 @@ export async function createCommands(cli: Cli, argv?: readonly string[]): Promis
     Object.entries(DESCRIPTIONS).map(async ([name, description]) => {
       const command = new Command(name).description(description);
       if (argv !== undefined && !argv.includes(name)) return command;
-      if (name in LISTS && !HAS_MORE.has(name)) {
+      if (name in LISTS && !HAS_MORE.includes(name)) {
         const { definePlainList } = await import("./list-command.ts");
         await definePlainList(command, cli, LISTS[name as keyof typeof LISTS].load);
       } else {

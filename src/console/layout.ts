@@ -52,7 +52,7 @@ interface Frame {
 export function layOut({ title, section, body, isLive, refreshSeconds = 5 }: Page, frame: Frame): string {
   const { version, user, formToken, path, notice, parts, nowMs } = frame;
   const menu = Object.entries(SECTIONS).map(
-    ([to, { name }]) =>
+    ([to, name]) =>
       html`<li><a href="${to}"${to === section ? html` aria-current="page"` : ""}>${name}</a></li>`,
   );
   const live = isLive

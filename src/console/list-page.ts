@@ -62,7 +62,7 @@ export function addListPage<Row, F extends Filters>(
   records: Records,
   { heading, above, between, list: shown = ({ table }) => table() }: Particulars<Row, F> = {},
 ): void {
-  const title = SECTIONS[path].name;
+  const title = SECTIONS[path];
   site.filter(path);
   site.page(path, async (visit) => {
     const [page, head] = await Promise.all([readListPage(list, path, visit, records), above?.(visit)]);

@@ -11,7 +11,7 @@ export function pageOf(command: string): { readonly to: string; readonly name: s
   const pressed = buttonOf(parsed);
   if (pressed?.to === undefined) return undefined;
   const section = SECTIONS[pressed.to.split("?")[0] as Section];
-  return { to: pressed.to, name: `To the ${section.name.toLowerCase()}` };
+  return { to: pressed.to, name: `To the ${section.toLowerCase()}` };
 }
 
 /** The page of the record that a command shows. */
@@ -32,8 +32,7 @@ function listOf({ words, options }: HintCommand): Button | undefined {
     if (key === "since") query.set(key, value === "1d" ? "24h" : value);
     else for (const each of value.split(",")) query.append(key, each);
   }
-  const { name } = SECTIONS[path];
-  return { name, to: query.size === 0 ? path : `${path}?${query}` };
+  return { name: SECTIONS[path], to: query.size === 0 ? path : `${path}?${query}` };
 }
 
 /** What a person presses instead of a command. */
@@ -49,11 +48,6 @@ interface Pressed extends Button {
   readonly flag?: string | undefined;
 }
 
-/** The buttons that show a record's patient's data, which stand on its page. */
-const SHOW_BUTTONS: readonly Pressed[] = THINGS.filter(({ details }) => details?.seen).map(({ path }) => ({
-  ...{ words: `${path.slice(1)} show`, flag: "--show-phi", name: "Show the patient's data" },
-}));
-
 /** The buttons that stand on the page of a record, or on the list of those that have none; first those of an option. */
 const ACT_BUTTONS: readonly Pressed[] = THINGS.flatMap(buttonsOf).sort(
   (one, other) => Number(one.flag === undefined) - Number(other.flag === undefined),
@@ -61,11 +55,11 @@ const ACT_BUTTONS: readonly Pressed[] = THINGS.flatMap(buttonsOf).sort(
 
 function buttonsOf({ acts, details, path }: AnyThing): Pressed[] {
   const to = details === undefined ? sectionOf(path) : undefined;
-  return Object.values(acts).map(({ command, flag, button: name }) => ({
-    words: command,
-    flag: flag && `--${flag.name}`,
-    ...{ name, to },
+  const show = { words: `${path.slice(1)} show`, flag: "--show-phi", name: "Show the patient's data" };
+  const ofActs = Object.values(acts).map(({ command, flag, button: name }) => ({
+    ...{ words: command, flag: flag && `--${flag.name}`, name, to },
   }));
+  return details?.seen === undefined ? ofActs : [show, ...ofActs];
 }
 
 /** The button of an act without a record; undefined for another act's command, and for what it can't be done to. */
@@ -73,15 +67,12 @@ function siteButton(
   { command, path, button, on }: AnySiteAct,
   { words, operands, options }: HintCommand,
 ): Button | undefined {
-  const [known = "", flag] = command.split(" --");
-  const typed = [...words, ...operands].join(" ");
-  if (!`${typed} `.startsWith(`${known} `)) return undefined;
-  const [, word] =
-    flag === undefined
-      ? [known, typed.slice(known.length + 1)]
-      : (options.find(([option]) => option === `--${flag}`) ?? []);
-  const meant = word === "" && on === undefined ? {} : word && on?.(word);
-  if (!meant) return undefined;
+  const flag = options.filter(([name]) => command.endsWith(` ${name}`)).flat();
+  const typed = [...words, ...operands, ...flag].join(" ");
+  if (!`${typed} `.startsWith(`${command} `)) return undefined;
+  const word = typed.slice(command.length + 1);
+  const meant = word === "" && on === undefined ? {} : on?.(word);
+  if (meant === undefined) return undefined;
   const name = typeof button === "string" ? button : button(meant as never);
   return { name: name.replace(/…$/, ""), to: sectionOf(path) };
 }
@@ -94,7 +85,7 @@ function buttonOf(command: HintCommand): Button | undefined {
     known === typed && (flag === undefined || options.some(([name]) => name === flag));
   const ofRecord = IS_ID.test(operands.join(" ")) ? ACT_BUTTONS.find(suits) : undefined;
   const ofSite = SITE_ACTS.map((act) => siteButton(act, command)).find((button) => button !== undefined);
-  return SHOW_BUTTONS.find(suits) ?? ofSite ?? ofRecord ?? recordOf(command) ?? listOf(command);
+  return ofSite ?? ofRecord ?? recordOf(command) ?? listOf(command);
 }
 
 /** The record of the page, known or not yet; ORDER is another one. */

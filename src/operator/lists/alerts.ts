@@ -7,7 +7,7 @@ import { list, since } from "../list.ts";
 import { LEVELS } from "../signs.ts";
 
 /** An alert with what became of its messages. */
-export interface AlertRow extends Alert {
+interface AlertRow extends Alert {
   readonly messages: readonly AlertDelivery[];
 }
 

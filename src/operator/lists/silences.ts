@@ -5,7 +5,7 @@ import { list } from "../list.ts";
 import { localTime } from "../times.ts";
 
 /** What a person wants to hear nothing of for a while. */
-export const SILENCE_COLUMNS: readonly Column<Silence>[] = [
+const SILENCE_COLUMNS: readonly Column<Silence>[] = [
   { key: "id", title: "id", value: ({ id }) => formatId("s", id) },
   { title: "what", isFlexible: true, show: nameSilenced },
   ...forPrograms<Silence>("kind", "about"),

@@ -101,13 +101,8 @@ interface OnSilenced {
 
 /** Announces nothing of an alert, or of all of a kind, for a while. The console's form has it of a kind. */
 export const SILENCE: SiteAct<OnSilenced> = {
-  ...{
-    command: "alerts silence",
-    path: "/alerts/silence",
-    button: "Silence a kind",
-    reason: "required",
-    reasonHelp: "why",
-  },
+  ...{ command: "alerts silence", button: "Silence a kind", reason: "required", reasonHelp: "why" },
+  path: "/alerts/silence",
   help: "Announce nothing of an alert, or of all of a kind, for a while. What still holds then is announced.",
   example: 'cryobridge alerts silence noTraffic --for 4h --reason "holiday"',
   explains: "Nothing is announced of any alert of the kind for a while; what still holds then is.",
@@ -139,7 +134,8 @@ interface OnPlace {
 
 /** Sends the places of alerts a test message; not done where one of them did not take it. Whether the ledger answers is another question. */
 export const TEST_PLACES: SiteAct<OnPlace> = {
-  ...{ command: "alerts test", path: "/alerts/test", button: "Send a test…", reason: "none" },
+  ...{ command: "alerts test", button: "Send a test…", reason: "none" },
+  path: "/alerts/test",
   help: "Send each place of alerts.to a test message, and say what came of it. Needs neither a daemon nor the ledger, whose audit keeps it where it answers.",
   example: "cryobridge alerts test --to email",
   explains: "Each place gets a message which says that it is a test, and that nothing is wrong.",

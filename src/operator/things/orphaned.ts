@@ -21,12 +21,8 @@ export function readOrphaned({
 
 /** Gives the orders and results of a connector that is no longer configured to another one of its type. */
 export const MOVE = {
-  ...{
-    command: "queue move",
-    path: "/queue/move",
-    button: "Give it to another connector",
-    reason: "optional",
-  },
+  ...{ command: "queue move", button: "Give it to another connector", reason: "optional" },
+  path: "/queue/move",
   help: "Send the results of a connector that is no longer configured through another one of its type, and those of its orders later as well.",
   example: "cryobridge queue move --from lims --to lims-new",
   explains: "Its results, and those of its orders later, go out through the connector that you choose.",

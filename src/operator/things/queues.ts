@@ -29,12 +29,8 @@ const on = (word: string): OnQueue | undefined => {
 /** What can be done to a queue; doing what is done already is no error. */
 export const QUEUE_ACTS = {
   pause: {
-    ...{
-      command: "queue pause",
-      path: "/queue/pause",
-      button: ({ queue }) => `Pause ${queue}`,
-      reason: "optional",
-    },
+    ...{ command: "queue pause", button: ({ queue }) => `Pause ${queue}`, reason: "optional" },
+    path: "/queue/pause",
     on,
     help: "Hand nothing new to a queue until it is resumed; intake goes on.",
     example: "cryobridge queue pause submit",
@@ -44,12 +40,8 @@ export const QUEUE_ACTS = {
       outcomeOf({ queue, isPaused: true, hasChanged: await pauseQueue(pool, queue, by) }),
   },
   resume: {
-    ...{
-      command: "queue resume",
-      path: "/queue/resume",
-      button: ({ queue }) => `Resume ${queue}`,
-      reason: "optional",
-    },
+    ...{ command: "queue resume", button: ({ queue }) => `Resume ${queue}`, reason: "optional" },
+    path: "/queue/resume",
     on,
     help: "Let a paused queue go on.",
     example: "cryobridge queue resume submit",

@@ -4,12 +4,8 @@ import { counted } from "../text.ts";
 
 /** Decides that nothing more is compared with the service on account of a restore of the ledger. */
 export const RELEASE_AFTER_RESTORE = {
-  ...{
-    command: "orders release-after-restore",
-    path: "/orders/release-after-restore",
-    button: "Go on without comparing",
-    reason: "required",
-  },
+  ...{ command: "orders release-after-restore", button: "Go on without comparing", reason: "required" },
+  path: "/orders/release-after-restore",
   help: "Stop comparing orders with the service after the ledger was restored from an older copy: what waits for that is submitted.",
   example: 'cryobridge orders release-after-restore --reason "the lab has sent everything again"',
   explains:

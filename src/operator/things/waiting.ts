@@ -11,7 +11,8 @@ import { counted, countsInWords, problemLines } from "../text.ts";
 
 /** Maps what waits for a code again. Not done when a message is refused now, or none could be released. */
 export const RELEASE = {
-  ...{ command: "messages release", path: "/messages/release", button: "Release…", reason: "optional" },
+  ...{ command: "messages release", button: "Release…", reason: "optional" },
+  path: "/messages/release",
   help: "Map what waits again, by the configuration as it is now; a start of the daemon does so too.",
   example: "cryobridge messages release --code WEST",
   many: async ({ pool }, filter) => {

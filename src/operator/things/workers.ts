@@ -22,12 +22,8 @@ type OnWorker =
 
 /** Has daemons end. */
 export const DRAIN = {
-  ...{
-    command: "workers --drain",
-    path: "/workers/:id/drain",
-    button: (on) => `Stop ${nameOf(on)}`,
-    reason: "usual",
-  },
+  ...{ command: "workers --drain", button: (on) => `Stop ${nameOf(on)}`, reason: "usual" },
+  path: "/workers/:id/drain",
   explains:
     "It finishes what it has in hand and ends; with the last one, nothing is taken in or sent any more, and this console ends with its daemon.",
   isDangerous: true,
@@ -64,7 +60,8 @@ const LOOK_EVERY_MS = 200;
 
 /** Has all daemons take over their configuration; not done where one of them refused it or has not answered. */
 export const RELOAD: SiteAct = {
-  ...{ command: "reload", path: "/workers/reload", button: "Reload the configuration", reason: "optional" },
+  ...{ command: "reload", button: "Reload the configuration", reason: "optional" },
+  path: "/workers/reload",
   example: "cryobridge reload --reason 'a new facility'",
   explains:
     "Every daemon checks its whole configuration and takes over profiles, tables, facilities and alerts; no connection is lost. With a mistake in the files, it goes on with what it has.",
