@@ -19,7 +19,7 @@ import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { conditionOf, OF_ORDER, statusCodes } from "./codes.ts";
 import { observeWhole } from "./observations.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
-import { decisionOf, labPhrase, ownPhrase, reasonInWords } from "./reasons.ts";
+import { decisionOf, labPhrase, ownPhrase, reasonInWords, worded } from "./reasons.ts";
 import { fillerOrderNumber, resultHeader, SERVICE_BY_OPERATION } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -153,7 +153,7 @@ function findAnswered(
       groupNumber: original.echo.field(group?.orc, 4),
       status: statusOf(answer, profile),
       at,
-      reason: refusal && { code: refusal.code, text: reasonInWords(refusal, profile.results.reasons) },
+      reason: worded(refusal, profile.results.reasons),
     });
     return { answer, group, numbers, orc };
   };

@@ -120,6 +120,11 @@ export function reasonInWords(reason: Reason, reasons: Reasons): LabText {
   return asItIs(ownWords(reason, reasons) ?? wordsForLab(reason.code, text));
 }
 
+/** What is said of an order or a request, with its code. */
+export function worded(reason: OutcomeOrder["reason"], reasons: Reasons) {
+  return reason && { code: reason.code, text: reasonInWords(reason, reasons) };
+}
+
 /** A problem in one sentence: its place, and what is wrong there. */
 export function problemInWords(problem: Problem, reasons: Reasons): LabText {
   return inSequence([labPlace(problem.place, reasons), reasonInWords(problem, reasons)], ": ");

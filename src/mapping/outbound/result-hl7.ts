@@ -18,7 +18,7 @@ import type { ResultFormat } from "../profile/results-schema.ts";
 import { type StatusCodes, statusCodes } from "./codes.ts";
 import { observeContainer, observeNumber, observeOrder, observeWhole } from "./observations.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
-import { reasonInWords } from "./reasons.ts";
+import { reasonInWords, worded } from "./reasons.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 const TYPES = { oru: ["ORU", "R01"], orm: ["ORM", "O01"], ssu: ["SSU", "U03"] } as const;
@@ -106,10 +106,7 @@ function orderStatus(
   const { timeZone, words, namespace, reasons } = profile.results;
   const at = formatHl7Timestamp(occurredAt, timeZone);
   const { sharesNumber } = order;
-  const reason = order.reason && {
-    code: order.reason.code,
-    text: reasonInWords(order.reason, reasons),
-  };
+  const reason = worded(order.reason, reasons);
   const read = sharesNumber ? NO_NUMBERS : original.numberFields(group, order.placerOrderNumber);
   const own = fillerOrderNumber(order);
   const numbers = { ...read, filler: read.filler ?? (own === undefined ? undefined : [own, namespace]) };

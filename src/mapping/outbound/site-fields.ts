@@ -3,7 +3,7 @@ import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
-import { controlEnd, problemInWords, reasonInWords } from "./reasons.ts";
+import { controlEnd, problemInWords, worded } from "./reasons.ts";
 import { fillerOrderNumber } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -42,11 +42,9 @@ function subjectOf(
   outcome: Outcome,
   { results: { reasons } }: Hl7Profile,
 ): Pick<Fillings, "state" | "order" | "orderNumber" | "reason"> {
-  const worded = (reason: OutcomeOrder["reason"]) =>
-    reason && { code: reason.code, text: reasonInWords(reason, reasons) };
   const ofOrder = (state: string | undefined, order: OutcomeOrder | undefined) => {
     const orderNumber = order?.sharesNumber ? undefined : order?.placerOrderNumber;
-    return { state, order, orderNumber, reason: worded(order?.reason) };
+    return { state, order, orderNumber, reason: worded(order?.reason, reasons) };
   };
   switch (outcome.kind) {
     case "changed":
@@ -64,7 +62,7 @@ function subjectOf(
       return {
         ...own,
         orderNumber: order?.sharesNumber ? undefined : (placerOrderNumber ?? own.orderNumber),
-        reason: worded(refusal) ?? own.reason,
+        reason: worded(refusal, reasons) ?? own.reason,
       };
     }
     default: {

@@ -46,7 +46,7 @@ const UNKNOWN_CODES: readonly string[] = [
 const reasonsSchema = z
   .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
   .describe(
-    `The lab's words for reasons, by failure code (docs/errors.md), and for what stands before them: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_, HL7_ and MAPPING_ codes {column} and {expected} the column and what was expected there; a clause in brackets ([, expected {expected}]) is left out where there is none. An answer with a reason without words here is in English.`,
+    `The lab's words for reasons, by failure code (docs/errors.md), and for what else is said in words: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_, HL7_ and MAPPING_ codes {column} and {expected} the column and what was expected there; a clause in brackets ([, expected {expected}]) is left out where there is none. An answer with a reason without words here is in English.`,
   );
 type Reasons = z.output<typeof reasonsSchema>;
 
