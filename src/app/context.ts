@@ -6,6 +6,7 @@ import type { LogTarget } from "../core/log-target.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-step.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
+import type { Role } from "../core/role.ts";
 import type { TakenMessages } from "../jobs/intake/intake.ts";
 import type { FinishedJob, JobQueues } from "../jobs/queues.ts";
 import type { LedgerObserver } from "../ledger/database.ts";
@@ -80,7 +81,3 @@ export interface Context {
   /** Later parts are closed first. */
   readonly onClose: (close: () => Promise<unknown>) => void;
 }
-
-/** What a daemon does: take orders in, work them off, show itself. */
-export const ROLES = ["intake", "worker", "console"] as const;
-export type Role = (typeof ROLES)[number];

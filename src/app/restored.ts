@@ -6,6 +6,7 @@ import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { asFailure, Failure, LASTING } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import type { Role } from "../core/role.ts";
 import { WORD } from "../jobs/calls/finds.ts";
 import { checkNewSessions } from "../ledger/database.ts";
 import {
@@ -22,7 +23,6 @@ import { findLastCall, findWithoutCall } from "../ledger/restored/without-call.t
 import type { Membership } from "../ledger/workers/membership.ts";
 import { hasAnotherCompared, noteCompared } from "../ledger/workers/roster.ts";
 import type { ServiceCalls } from "../service/client.ts";
-import type { Role } from "./context.ts";
 import { oneAtATime, type SideWork } from "./side-work.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openAlerts } from "../../src/app/alerts.ts";
-import { ROLES } from "../../src/app/context.ts";
 import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { ROLES } from "../../src/core/role.ts";
 import { pauseQueue, resumeQueue } from "../../src/ledger/operator/queues.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { withReceiver } from "../alerts/receivers.ts";

@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Role } from "../../src/app/context.ts";
 import { openEpoch } from "../../src/app/restored.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
+import type { Role } from "../../src/core/role.ts";
 import { findLedgerEpoch } from "../../src/ledger/restored/epoch.ts";
 import { readEpochFile, writeEpochFile } from "../../src/ledger/restored/epoch-file.ts";
 import { findRestored } from "../../src/ledger/restored/restore.ts";

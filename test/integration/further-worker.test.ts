@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROLES } from "../../src/app/context.ts";
 import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { ROLES } from "../../src/core/role.ts";
 import { findRestored } from "../../src/ledger/restored/restore.ts";
 import { listWorkers } from "../../src/ledger/workers/roster.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";

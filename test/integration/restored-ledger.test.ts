@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ROLES } from "../../src/app/context.ts";
 import { type Daemon, startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { ROLES } from "../../src/core/role.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { discardOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { pino } from "pino";
 import { Configuration, type Settings } from "../../src/app/configuration.ts";
-import type { Context, Role } from "../../src/app/context.ts";
+import type { Context } from "../../src/app/context.ts";
 import { openIntake } from "../../src/app/intake.ts";
 import { openEpoch } from "../../src/app/restored.ts";
 import { startWorker } from "../../src/app/worker.ts";
@@ -9,6 +9,7 @@ import type { Connector } from "../../src/connectors/connector.ts";
 import type { Intake } from "../../src/core/intake.ts";
 import { noTracer } from "../../src/core/order-step.ts";
 import { PeerCertificates } from "../../src/core/peer-certificates.ts";
+import type { Role } from "../../src/core/role.ts";
 import { epochFileOf } from "../../src/ledger/restored/epoch-file.ts";
 import { joinWorkers } from "../../src/ledger/workers/membership.ts";
 import type { SimulatedLedger } from "./ledger/ledger.ts";

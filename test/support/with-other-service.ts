@@ -1,10 +1,10 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { ROLES } from "../../src/app/context.ts";
 import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { isTerminal } from "../../src/core/order-state.ts";
+import { ROLES } from "../../src/core/role.ts";
 import type { Surface } from "../../src/core/surface.ts";
 import { listOrders } from "../../src/ledger/operator/views.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";

@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
+import type { Role } from "../../core/role.ts";
 import { FILE_WITHIN_MS, LATE, within } from "../../core/within.ts";
 import { isCode, openDataDir, unusable } from "./home.ts";
 
@@ -30,7 +31,7 @@ const START_PATIENCE_MS = 180_000;
 export async function acquireDaemonLock(
   dataDir: string,
   clock: Clock = systemClock,
-  role = "worker",
+  role: Role = "worker",
 ): Promise<() => Promise<void>> {
   const folder = await within(openDataDir(dataDir), FILE_WITHIN_MS, clock);
   if (folder === LATE) throw new Failure("LEDGER_FOLDER_UNUSABLE", `${dataDir} does not answer`);
@@ -45,7 +46,7 @@ export async function acquireDaemonLock(
  *
  * @throws Failure LEDGER_FOLDER_UNUSABLE when the folder can't be reached
  */
-export async function isDaemonThere(dataDir: string, role: string): Promise<boolean> {
+export async function isDaemonThere(dataDir: string, role: Role): Promise<boolean> {
   try {
     const folder = await realpath(dataDir);
     const addresses = [kernelAddress(folder, `daemon-${role}`), join(folder, `daemon-${role}.lock`)];
@@ -215,7 +216,7 @@ async function readHolder(noteFile: string): Promise<{ readonly pid?: string; re
 }
 
 /** How the daemon that has the lock is ended; undefined where it isn't known which process that is. */
-async function endingHint(folder: string, role: string): Promise<string | undefined> {
+async function endingHint(folder: string, role: Role): Promise<string | undefined> {
   const { pid, host } = await readHolder(join(folder, `daemon-${role}.pid`));
   if (pid === undefined) return undefined;
   const where = host === hostname() ? "" : ` on ${host}`;

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { codeOf, Failure } from "../../core/failures.ts";
 import { syncFolder } from "../../core/make-folders.ts";
+import { ROLES, type Role } from "../../core/role.ts";
 import { FILE_WITHIN_MS, LATE, within } from "../../core/within.ts";
 
 /** What stands in the file beside the data: how far which ledger had come when calls last left. */
@@ -26,7 +27,7 @@ const form = z.object({
 });
 
 /** The file that a daemon keeps: each process has its own, so that none writes an older number over a newer one. */
-export function epochFileOf(epochFile: string, roles: ReadonlySet<string>): string {
+export function epochFileOf(epochFile: string, roles: ReadonlySet<Role>): string {
   return roles.has("worker") ? epochFile : `${epochFile}.${roles.has("intake") ? "intake" : "console"}`;
 }
 
@@ -51,13 +52,13 @@ export async function readEpochFiles(
     mayLackWorkers = false,
   }: { readonly clock?: Pick<Clock, "sleep"> | undefined; readonly mayLackWorkers?: boolean } = {},
 ): Promise<EpochFiles> {
-  const [worker, ...others] = await Promise.all(
-    ["worker", "intake", "console"].map((role) => {
+  const found = await Promise.all(
+    ROLES.map((role) => {
       const read = readEpochFile(epochFileOf(epochFile, new Set([role])), clock);
       return role === "worker" && !mayLackWorkers ? read : read.catch(() => undefined);
     }),
   );
-  return { worker, all: [worker, ...others].filter((each) => each !== undefined) };
+  return { worker: found[ROLES.indexOf("worker")], all: found.filter((each) => each !== undefined) };
 }
 
 /** More than that is no file of ours. */

@@ -1,5 +1,5 @@
 import type { Settings } from "../../../src/app/configuration.ts";
-import type { Role } from "../../../src/app/context.ts";
+import type { Role } from "../../../src/core/role.ts";
 import { Machine, type Site } from "../daemon.ts";
 import { FOLDER } from "../files.ts";
 import { type LabOrder, SimulatedLab } from "../lab.ts";

@@ -1,7 +1,6 @@
 import { access, realpath } from "node:fs/promises";
 import { createServer } from "node:net";
 import { createConnector, profileOf } from "../../../app/connectors.ts";
-import { ROLES, type Role } from "../../../app/context.ts";
 import { compileProfiles } from "../../../app/profiles.ts";
 import type { Config } from "../../../config/config.ts";
 import { isConfigFailure } from "../../../config/problems.ts";
@@ -10,6 +9,7 @@ import type { DroppedFiles } from "../../../core/dropped-files.ts";
 import { asFailure, FAILURES } from "../../../core/failures.ts";
 import type { Intake } from "../../../core/intake.ts";
 import { findPlaceOf } from "../../../core/make-folders.ts";
+import { ROLES, type Role } from "../../../core/role.ts";
 import { findObstacle } from "../../../ledger/embedded/home.ts";
 import { isDaemonThere } from "../../../ledger/embedded/lock.ts";
 import { findPostgresPackage } from "../../../ledger/embedded/programs.ts";

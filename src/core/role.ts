@@ -1,0 +1,3 @@
+/** What a daemon does: take orders in, work them off, show itself. */
+export const ROLES = ["intake", "worker", "console"] as const;
+export type Role = (typeof ROLES)[number];
