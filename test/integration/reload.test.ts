@@ -222,7 +222,9 @@ test("a file is taken by one configuration to its end, and a reload waits for th
     const reloading = daemon.reload();
     await site.drop("csv", "1.csv", labCsv([{ number: "A-1", facility: "WEST" }]));
     await eventually(
-      async () => daemon.configuration.config.facilityIdByCode.has("WEST") === false && (await site.orders()).length === 0,
+      async () =>
+        daemon.configuration.config.facilityIdByCode.has("WEST") === false &&
+        (await site.orders()).length === 0,
     );
     release();
     await reloading;
