@@ -16,7 +16,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   jobs: ["core", "formats", "mapping", "ledger", "service"],
   alerts: ["core", "ledger"],
   operator: ["core", "formats", "ledger", "jobs"],
-  console: ["core", "formats", "ledger", "jobs", "operator"],
+  standing: ["core", "jobs", "ledger", "operator"],
+  console: ["core", "formats", "ledger", "jobs", "operator", "standing"],
   simulator: ["core"],
   tracing: ["core"],
 };

@@ -1,9 +1,9 @@
 import { type AlertDeps, alertRounds } from "../alerts/watch.ts";
 import type { Daemon } from "../app.ts";
-import { askAll, askOnceAtATime } from "../console/ask.ts";
-import type { AskedDeps } from "../console/deps.ts";
-import { conditionsOf } from "../console/status.ts";
 import { maintenanceUntil } from "../operator/maintenance.ts";
+import { askAll, askOnceAtATime } from "../standing/ask.ts";
+import type { AskedDeps } from "../standing/asked.ts";
+import { conditionsOf } from "../standing/status.ts";
 import { type AlertParts, alertPlaces, senderOf } from "./alert-places.ts";
 import { daemonView } from "./console.ts";
 import { startLoop } from "./start-loop.ts";

@@ -1,8 +1,8 @@
-import type { LedgerCounts } from "../console/facts.ts";
 import type { Clock } from "../core/clock.ts";
 import type { OrderStep } from "../core/order-step.ts";
 import type { BacklogView } from "../operator/service-columns.ts";
 import type { CallLimit, ServiceClient } from "../service/client.ts";
+import type { LedgerCounts } from "../standing/facts.ts";
 
 /** What orders took of the calls within the last hour. */
 export interface CallUse {

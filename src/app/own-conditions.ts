@@ -1,9 +1,6 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
-import { untakenOf } from "../console/attention/untaken.ts";
-import type { UntakenRow } from "../console/facts.ts";
-import { untakenStatus } from "../console/status.ts";
 import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
@@ -16,6 +13,9 @@ import type { Membership } from "../ledger/workers/membership.ts";
 import { recordConditions } from "../ledger/workers/own-conditions.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import { counted } from "../operator/text.ts";
+import { untakenOf } from "../standing/attention/untaken.ts";
+import type { UntakenRow } from "../standing/facts.ts";
+import { untakenStatus } from "../standing/status.ts";
 import { startLoop } from "./start-loop.ts";
 
 interface OwnConditionsDeps {

@@ -1,11 +1,11 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
-import type { RefillOverview } from "../console/facts.ts";
 import type { Clock } from "../core/clock.ts";
 import { hasPath } from "../core/service-catalogue.ts";
 import { type RefillWatch, type RefillWatchDeps, watchRefills } from "../jobs/refills/refills.ts";
 import { readTankAges } from "../jobs/refills/tanks.ts";
 import { countRefills, listSubscriptions, subscribeRefills } from "../ledger/refills.ts";
+import type { RefillOverview } from "../standing/facts.ts";
 
 /**
  * Begins to follow the refills of the facilities that the configuration names; without any, the following ends here.

@@ -1,8 +1,8 @@
 import { consoleUsers } from "../app/console.ts";
 import type { Config } from "../config/config.ts";
-import type { Status } from "../console/status-document.ts";
 import { ownAddressOf } from "../core/address-list.ts";
 import { isDaemonThere } from "../ledger/embedded/lock.ts";
+import type { Status } from "../standing/status-document.ts";
 
 type Whereabouts = Pick<Config, "dataDir" | "console">;
 

@@ -1,9 +1,6 @@
 import { ledgerView } from "../app/console.ts";
 import { loadWhereabouts } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
-import { INTAKE, sayOnce, through } from "../console/standing.ts";
-import { readStatus } from "../console/status.ts";
-import type { Attention, Status, StatusPart } from "../console/status-document.ts";
 import { condition } from "../core/condition.ts";
 import { Failure } from "../core/failures.ts";
 import { VERSION } from "../core/version.ts";
@@ -13,6 +10,9 @@ import { backlogInWords, callsInWords, limitInWords } from "../operator/service-
 import { LEVELS, PART_SIGNS } from "../operator/signs.ts";
 import { clean, NO_DAEMON } from "../operator/text.ts";
 import { nextTryInWords, timeWithAge } from "../operator/times.ts";
+import { INTAKE, sayOnce, through } from "../standing/parts.ts";
+import { readStatus } from "../standing/status.ts";
+import type { Attention, Status, StatusPart } from "../standing/status-document.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import type { KeptSite } from "./live/watched.ts";

@@ -1,5 +1,6 @@
 import { PART_SIGNS } from "../operator/signs.ts";
 import { nextTryInWords } from "../operator/times.ts";
+import type { StatusPart } from "../standing/status-document.ts";
 import { lasting } from "./ages.ts";
 import { assetPath } from "./assets.ts";
 import type { ConsoleUser } from "./deps.ts";
@@ -7,7 +8,6 @@ import { type Content, type Html, html } from "./html.ts";
 import { pageOf, withCommands } from "./page-of-command.ts";
 import { SECTIONS, type Section } from "./sections.ts";
 import type { Notice } from "./session.ts";
-import type { StatusPart } from "./status-document.ts";
 import { toneOf } from "./tone.ts";
 
 /** Only the console's own files run, and only this server is asked. */

@@ -5,8 +5,8 @@ import type { OrderStep } from "../core/order-step.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { ServiceView } from "../operator/service-columns.ts";
+import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "../standing/facts.ts";
 import { addCallMetrics } from "./call-metrics.ts";
-import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
 import { addTimeMetrics, type ServiceRequest, type TimeMetrics } from "./time-metrics.ts";
 import {
   addConditionMetrics,

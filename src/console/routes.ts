@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { askAll, askOwn, isReady, reasonsOf } from "./ask.ts";
+import { askAll, askOwn, isReady, reasonsOf } from "../standing/ask.ts";
+import { conditionsOf, readStatus } from "../standing/status.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
 import { loginPage, troublePage } from "./layout.ts";
 import { addressOf } from "./peer.ts";
 import { SESSION_COOKIE, SESSION_SECONDS } from "./session.ts";
 import { isOwnPath, OLD_FORM, sendHtml } from "./site.ts";
-import { conditionsOf, readStatus } from "./status.ts";
 
 /** What an error answer holds, in JSON. */
 export function errorBody(code: string, message: string) {

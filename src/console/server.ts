@@ -11,8 +11,8 @@ import {
 } from "../core/address-list.ts";
 import { asFailure, codeOf, Failure } from "../core/failures.ts";
 import { asSentence } from "../operator/text.ts";
+import { askOnceAtATime } from "../standing/ask.ts";
 import { addWorkPage } from "./act-on-many.ts";
-import { askOnceAtATime } from "./ask.ts";
 import { addAssets } from "./assets.ts";
 import { limitConnections } from "./connections.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";

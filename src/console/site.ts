@@ -4,15 +4,15 @@ import { patiently } from "../core/within.ts";
 import { type Act, IN_CONSOLE } from "../ledger/operator/audit.ts";
 import type { Viewer } from "../operator/column.ts";
 import { asSentence } from "../operator/text.ts";
-import { withDeadline } from "./ask.ts";
+import { withDeadline } from "../standing/ask.ts";
+import { readStatus } from "../standing/status.ts";
+import type { Status } from "../standing/status-document.ts";
 import type { ConsoleDeps, ConsoleUser } from "./deps.ts";
 import { html } from "./html.ts";
 import { KeptWords } from "./kept-words.ts";
 import { CONTENT_SECURITY_POLICY, layOut, type Page } from "./layout.ts";
 import { type Section, sectionOf } from "./sections.ts";
 import { isEqual, type Notice, type Session } from "./session.ts";
-import { readStatus } from "./status.ts";
-import type { Status } from "./status-document.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -2,9 +2,9 @@ import type { Clock } from "../core/clock.ts";
 import { type Activity, findLastMessages, readActivity } from "../ledger/operator/activity.ts";
 import type { ConnectorView } from "../operator/connector-columns.ts";
 import { connectorNames, type Place, type SiteSettings } from "../operator/place.ts";
-import { ask, once } from "./ask.ts";
+import { ask, once } from "../standing/ask.ts";
+import type { Status } from "../standing/status-document.ts";
 import type { ConsoleDeps } from "./deps.ts";
-import type { Status } from "./status-document.ts";
 
 /** What came and went lately; undefined for what the ledger does not answer. */
 export interface Traffic {

@@ -5,7 +5,7 @@ import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import { TASK_KINDS } from "../ledger/operator/tasks.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
+import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "../standing/facts.ts";
 
 /**
  * Adds the gauge of what alerts are about, known whether it is reported or not; the returned function sets it, undefined while it

@@ -1,11 +1,11 @@
 import { request } from "node:http";
 import type { ConsoleDeps, ConsoleSettings } from "../../src/console/deps.ts";
-import type { LedgerCounts } from "../../src/console/facts.ts";
 import { createMetrics } from "../../src/console/metrics.ts";
 import { type RunningConsole, startConsole } from "../../src/console/server.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../../src/core/order-state.ts";
+import type { LedgerCounts } from "../../src/standing/facts.ts";
 
 export const TOKEN = "a-token-for-the-tests";
 

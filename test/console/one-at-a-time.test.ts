@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { askOnceAtATime } from "../../src/console/ask.ts";
-import type { Status } from "../../src/console/status-document.ts";
 import { watchTraffic } from "../../src/console/traffic.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { askOnceAtATime } from "../../src/standing/ask.ts";
+import type { Status } from "../../src/standing/status-document.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaiters } from "../support/lock-waiters.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";

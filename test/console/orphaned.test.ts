@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
-import type { Status } from "../../src/console/status-document.ts";
 import type { Orphaned } from "../../src/ledger/results/orphaned.ts";
+import type { Status } from "../../src/standing/status-document.ts";
 import { withConsole } from "./console-fixture.ts";
 
 const SINCE = new Date("2026-11-22T08:00:00Z");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { RefillOverview } from "../../src/console/facts.ts";
-import type { Status } from "../../src/console/status-document.ts";
 import type { TankAge } from "../../src/jobs/refills/tanks.ts";
+import type { RefillOverview } from "../../src/standing/facts.ts";
+import type { Status } from "../../src/standing/status-document.ts";
 import { withConsole } from "./console-fixture.ts";
 
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readStatus } from "../../src/console/status.ts";
-import type { Status, StatusConnector } from "../../src/console/status-document.ts";
 import { condition } from "../../src/core/condition.ts";
+import { readStatus } from "../../src/standing/status.ts";
+import type { Status, StatusConnector } from "../../src/standing/status-document.ts";
 import { countsOf, depsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/api/status", () => {

@@ -1,7 +1,6 @@
 import pg from "pg";
 import { expect, test } from "vitest";
 import { ledgerView } from "../../src/app/console.ts";
-import { readStatus } from "../../src/console/status.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { listMessages } from "../../src/ledger/messages/views.ts";
 import { findLastMessages, findTakers, readActivity } from "../../src/ledger/operator/activity.ts";
@@ -14,6 +13,7 @@ import {
   listWaitingOrders,
   searchOrders,
 } from "../../src/ledger/operator/views.ts";
+import { readStatus } from "../../src/standing/status.ts";
 import { fillLedger } from "../bench/fill-ledger.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 

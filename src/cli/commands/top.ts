@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import type pg from "pg";
-import type { Status } from "../../console/status-document.ts";
 import { listConnectors, type Traffic, watchTraffic } from "../../console/traffic.ts";
 import { listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import { type Column, cellText, detailTexts } from "../../operator/column.ts";
@@ -9,6 +8,7 @@ import { LEDGER_QUEUE_COLUMNS, type QueueView, readQueues } from "../../operator
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { roundToUnit } from "../../operator/times.ts";
 import { WORKER_COLUMNS } from "../../operator/worker-columns.ts";
+import type { Status } from "../../standing/status-document.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { type KeptSite, watched } from "../live/watched.ts";

@@ -6,6 +6,7 @@ import { SILENCE_LIST } from "../../operator/lists/silences.ts";
 import { describeMaintenance, maintenanceUntil } from "../../operator/maintenance.ts";
 import { LEVELS } from "../../operator/signs.ts";
 import { ALERTS, SILENCE, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
+import type { Attention } from "../../standing/status-document.ts";
 import { addActs, beforeRows, formOf, formsOf, inputOf } from "../act-forms.ts";
 import { options, section } from "../components.ts";
 import type { Records } from "../deps.ts";
@@ -15,7 +16,6 @@ import { readListPage } from "../list-page.ts";
 import { addDetails } from "../record-page.ts";
 import type { Site, Visit } from "../site.ts";
 import { addSiteAct } from "../site-act-forms.ts";
-import type { Attention } from "../status-document.ts";
 import { whereToAct } from "./overview.ts";
 
 const PATH = "/alerts";

@@ -1,14 +1,14 @@
 import { FILE_LIST } from "../../operator/lists/files.ts";
 import { FILES } from "../../operator/things/files.ts";
-import { listAttention } from "../attention/conditions.ts";
-import { untakenOf } from "../attention/untaken.ts";
+import { listAttention } from "../../standing/attention/conditions.ts";
+import { untakenOf } from "../../standing/attention/untaken.ts";
+import { untakenStatus } from "../../standing/status.ts";
 import { section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
 import { html } from "../html.ts";
 import { addListPage } from "../list-page.ts";
 import { addDetails } from "../record-page.ts";
 import type { Site } from "../site.ts";
-import { untakenStatus } from "../status.ts";
 import { attentionList } from "./overview.ts";
 
 /** The list of dropped files, and the page of one. */

@@ -1,8 +1,8 @@
 import { CONNECTOR_COLUMNS } from "../../operator/connector-columns.ts";
+import type { Status } from "../../standing/status-document.ts";
 import { listTable, section } from "../components.ts";
 import { type Html, html } from "../html.ts";
 import type { Visit } from "../site.ts";
-import type { Status } from "../status-document.ts";
 import { listConnectors, type Traffic } from "../traffic.ts";
 
 /** The last hour and day as charts. */

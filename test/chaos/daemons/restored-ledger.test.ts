@@ -3,8 +3,6 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ledgerView } from "../../../src/app/console.ts";
 import type { Daemon } from "../../../src/app.ts";
-import { describeRestored } from "../../../src/console/attention/restored.ts";
-import { readStatus } from "../../../src/console/status.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
 import { discardOrder, overrideOrder, resolveOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
@@ -16,6 +14,8 @@ import {
   type Restored,
 } from "../../../src/ledger/restored/restore.ts";
 import { readOrderDetails } from "../../../src/operator/order-details.ts";
+import { describeRestored } from "../../../src/standing/attention/restored.ts";
+import { readStatus } from "../../../src/standing/status.ts";
 import { eventually } from "../../support/eventually.ts";
 import { omlO33 } from "../../support/lab-messages.ts";
 import { copyLedger, restoreLedger } from "../../support/ledger-copy.ts";

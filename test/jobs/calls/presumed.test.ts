@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { ledgerView } from "../../../src/app/console.ts";
-import { readStatus } from "../../../src/console/status.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { Failure } from "../../../src/core/failures.ts";
 import { submitDue } from "../../../src/jobs/submit/submit.ts";
@@ -11,6 +10,7 @@ import { cancelOrder } from "../../../src/ledger/orders/cancellations.ts";
 import { recordCalls } from "../../../src/ledger/orders/new-calls.ts";
 import { enterRestored, findRestored, liftRestored } from "../../../src/ledger/restored/restore.ts";
 import type { MadeSearch } from "../../../src/service/reconcile/made.ts";
+import { readStatus } from "../../../src/standing/status.ts";
 import { logSink } from "../../service/with-client.ts";
 import { dueCancels, presumeAll } from "../../support/calls.ts";
 import { claimNext } from "../../support/hand-over.ts";

@@ -1,6 +1,6 @@
-import { orphanedCondition, orphanedWords } from "../../../console/attention/orphaned.ts";
 import { run } from "../../../ledger/database.ts";
 import { readOrphaned } from "../../../operator/things/orphaned.ts";
+import { orphanedCondition, orphanedWords } from "../../../standing/attention/orphaned.ts";
 import { EXIT } from "../../exit-status.ts";
 import { hasLedger, type OpenSite, withLedger, withQueues } from "../../open.ts";
 import type { Session } from "../../session.ts";

@@ -3,7 +3,7 @@ import { type Condition, condition } from "../core/condition.ts";
 import { Failure } from "../core/failures.ts";
 import { LATE, LEDGER_WITHIN_MS, within } from "../core/within.ts";
 import { asRefusal } from "../ledger/database-failures.ts";
-import type { AskedDeps } from "./deps.ts";
+import type { AskedDeps } from "./asked.ts";
 
 /**
  * The answer, while the ledger may hang: a monitor and a person need a word.

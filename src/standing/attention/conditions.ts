@@ -3,7 +3,7 @@ import { type Condition, condition, isAlerted, isBeforeOthers } from "../../core
 import { counted } from "../../operator/text.ts";
 import { pausedInWords } from "../../operator/things/queues.ts";
 import type { Answers } from "../ask.ts";
-import { partNameOf } from "../standing.ts";
+import { partNameOf } from "../parts.ts";
 import type { Attention, Status } from "../status-document.ts";
 import { codesInOne, refusalsOf, waitingOf } from "./messages.ts";
 import { before, deliveriesOf, goingOnOf, ordersOf } from "./orders.ts";

@@ -11,12 +11,12 @@ import type { WorkerView } from "../ledger/workers/roster.ts";
 import { readyHint } from "../operator/ready-hint.ts";
 import { standingOf } from "../operator/worker-columns.ts";
 import { type Answers, askAll, haltOf, isReady, reasonsOf } from "./ask.ts";
+import type { AskedDeps } from "./asked.ts";
 import { listAttention, listConditions } from "./attention/conditions.ts";
 import { orphanedWords } from "./attention/orphaned.ts";
 import { describeRestored } from "./attention/restored.ts";
-import type { AskedDeps } from "./deps.ts";
 import type { LedgerCounts } from "./facts.ts";
-import { partsOf } from "./standing.ts";
+import { partsOf } from "./parts.ts";
 import type {
   DaemonConnector,
   Json,
