@@ -221,7 +221,9 @@ describe("queue pause and resume", () => {
         "✓ Queue deliver is paused: nothing new is handed to it\n",
       );
       expect((await cli(["queue", "pause", "deliver"])).stdout).toBe("✓ Queue deliver was already paused\n");
-      expect((await cli(["queue", "list"])).stdout).toMatch(/^ *deliver .* paused by \S+ (now|\d+s ago): they move$/m);
+      expect((await cli(["queue", "list"])).stdout).toMatch(
+        /^ *deliver .* paused by \S+ (now|\d+s ago): they move$/m,
+      );
       expect(JSON.parse((await cli(["queue", "resume", "deliver", "--json"])).stdout)).toEqual({
         queue: "deliver",
         isPaused: false,
