@@ -27,7 +27,7 @@ export interface ContainerPlace {
 }
 
 /** What can differ, in the sequence in which it is shown. */
-export const FINDINGS = ["missing", "elsewhere", "duplicate", "extra"] as const;
+const FINDINGS = ["missing", "elsewhere", "duplicate", "extra"] as const;
 export type Finding = (typeof FINDINGS)[number];
 
 /** A label of which the two lists say different things. */

@@ -2,7 +2,7 @@
 export const START_BLOCK = 0x0b;
 /** First byte of the end block; the second is {@link CARRIAGE_RETURN}. */
 export const END_BLOCK = 0x1c;
-export const CARRIAGE_RETURN = 0x0d;
+const CARRIAGE_RETURN = 0x0d;
 
 /** What a stream of bytes turned out to hold. */
 export type FrameEvent =

@@ -43,7 +43,7 @@ export async function readHl7File(
 }
 
 /** Why a file can't be taken apart, in the words of the command line. */
-export function wholeFailure(path: string, { code, place, message }: Problem, bytes: Buffer): Failure {
+function wholeFailure(path: string, { code, place, message }: Problem, bytes: Buffer): Failure {
   const name = nameOfInput(path);
   if (code === "HL7_FILE_BINARY" && CAPTURES.includes(bytes.toString("hex", 0, 4))) {
     const hint = "save the bytes of one TCP stream instead, as Wireshark does with Follow, Save as, Raw";
