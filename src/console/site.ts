@@ -3,6 +3,7 @@ import { Failure } from "../core/failures.ts";
 import { patiently } from "../core/within.ts";
 import { type Act, IN_CONSOLE } from "../ledger/operator/audit.ts";
 import type { Viewer } from "../operator/column.ts";
+import { pageOfRecord } from "../operator/things.ts";
 import { withDeadline } from "./ask.ts";
 import type { ConsoleDeps, ConsoleUser } from "./deps.ts";
 import { html } from "./html.ts";
@@ -131,7 +132,10 @@ export function openSite(
       },
       params: request.params as Record<string, string>,
       query: readable(new URLSearchParams(request.query as Record<string, string>)),
-      viewer: { clock: deps.clock, mayShowPhi, mayAskPhi: session?.user.role === "operator" },
+      viewer: {
+        ...{ clock: deps.clock, mayShowPhi, mayAskPhi: session?.user.role === "operator" },
+        pageOf: (id) => pageOfRecord(id)?.to,
+      },
       user: session?.user,
       isRefresh: REFRESH_HEADER in request.headers,
       mayAct: session?.user.role === "operator",
