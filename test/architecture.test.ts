@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   jobs: ["core", "formats", "mapping", "ledger", "service"],
   alerts: ["core", "ledger"],
   operator: ["core", "formats", "ledger", "jobs"],
-  standing: ["core", "jobs", "ledger", "operator"],
+  standing: ["core", "ledger", "jobs", "operator"],
   console: ["core", "formats", "ledger", "jobs", "operator", "standing"],
   simulator: ["core"],
   tracing: ["core"],

@@ -4,6 +4,7 @@ import { patiently } from "../core/within.ts";
 import { type Act, IN_CONSOLE } from "../ledger/operator/audit.ts";
 import type { Viewer } from "../operator/column.ts";
 import { asSentence } from "../operator/text.ts";
+import { pageOfRecord } from "../operator/things.ts";
 import { withDeadline } from "../standing/ask.ts";
 import { readStatus } from "../standing/status.ts";
 import type { Status } from "../standing/status-document.ts";
@@ -132,7 +133,10 @@ export function openSite(
       },
       params: request.params as Record<string, string>,
       query: readable(new URLSearchParams(request.query as Record<string, string>)),
-      viewer: { clock: deps.clock, mayShowPhi, mayAskPhi: session?.user.role === "operator" },
+      viewer: {
+        ...{ clock: deps.clock, mayShowPhi, mayAskPhi: session?.user.role === "operator" },
+        pageOf: (id) => pageOfRecord(id)?.to,
+      },
       user: session?.user,
       isRefresh: REFRESH_HEADER in request.headers,
       mayAct: session?.user.role === "operator",

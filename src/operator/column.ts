@@ -11,6 +11,8 @@ export interface Viewer {
   readonly mayShowPhi: boolean;
   /** Whether the reader may ask for that; who may not isn't told either which records are of one patient. */
   readonly mayAskPhi?: boolean | undefined;
+  /** The console's page of the record that an id names; the command line has none. */
+  readonly pageOf?: (id: string) => string | undefined;
 }
 
 /** A colour or weight of `util.styleText`. */
@@ -34,7 +36,7 @@ export interface Look<Row> {
   readonly show?: Show<Row>;
   readonly paint?: (row: Row) => Paint | readonly Paint[] | undefined;
   /** The console's page about it, such as `/orders/o17`. */
-  readonly link?: (row: Row) => string | undefined;
+  readonly link?: (row: Row, viewer: Viewer) => string | undefined;
   /** Whether its mask stands in its place, without a link; a {@link Phi} is masked without `--show-phi` anyway. */
   readonly isHidden?: (row: Row, viewer: Viewer) => boolean;
   /** Where people see it; in both unless said. */
@@ -101,7 +103,7 @@ export function detailTexts<Row>(
 
 /** The console's page that a value leads to. */
 export function linkOf<Row>(column: Column<Row>, row: Row, viewer: Viewer): string | undefined {
-  return column.isHidden?.(row, viewer) ? undefined : column.link?.(row);
+  return column.isHidden?.(row, viewer) ? undefined : column.link?.(row, viewer);
 }
 
 /** The columns that a list shows people. */

@@ -1,7 +1,6 @@
 import { type AuditEntry, listActors, listAudit } from "../../ledger/operator/audit.ts";
 import type { Column, Viewer } from "../column.ts";
 import { code, isNarrowedOnlyBy, known, list, search, since } from "../list.ts";
-import { pageOfRecord } from "../things.ts";
 
 /** Acts whose names say too little. */
 const ACTION_WORDS: Readonly<Record<string, string>> = {
@@ -27,7 +26,7 @@ const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
     title: "to what",
     isFlexible: true,
     isHidden: isOfSubject,
-    link: ({ target }) => pageOfRecord(target)?.to,
+    link: ({ target }, { pageOf }) => pageOf?.(target),
   },
   { title: "more", isFlexible: true, show: moreOf },
   { title: "why", isFlexible: true, show: ({ detail: { reason } }) => reason },
