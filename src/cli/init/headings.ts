@@ -19,7 +19,7 @@ export type Meaning = (typeof MEANINGS)[number];
  * A heading as it is compared: small letters and digits alone, without accents, and with `oe` as `ö`, so that `Röhrchen-Nr.`,
  * `ROEHRCHEN NR` and `rohrchennr` are one.
  */
-function plainHeading(text: string): string {
+export function plainHeading(text: string): string {
   return text
     .normalize("NFD")
     .replace(/\p{M}/gu, "")

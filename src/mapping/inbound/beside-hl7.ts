@@ -16,7 +16,7 @@ const OWNED = new Set(["MSH", "PID", "ORC", "OBR", "SPM", "SAC"]);
  * Whether a description at this path may stand in a segment of its own beside the containers, such as `OBX[3.1=VOL]-5`. An OBX
  * without a condition may be any observation.
  */
-function isBeside(
+export function isBeside(
   { segment, whichSegment }: FieldPath,
   each: readonly { readonly segment: string }[],
 ): boolean {
