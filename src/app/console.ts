@@ -213,7 +213,7 @@ async function readByLedger({ queues, pool }: Daemon): Promise<Condition[]> {
       : [
           condition("daemonTrouble", "", NO_WORKER, {
             part: "daemons",
-            brief: { words: "none has the role worker" },
+            brief: { words: "none has the role worker: nothing is sent to the service or the lab" },
           }),
         ]),
     ...(isComparing ? [restoredCondition(restored)] : []),

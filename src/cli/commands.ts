@@ -25,7 +25,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   backup: "Write all that the ledger holds into a file, also while daemons work.",
   restore:
     "Put a backup into an empty ledger, or in the place of what the ledger holds; beside a daemon only with --stop.",
-  hl7: "Show, check, compare, send and receive HL7 messages.",
+  hl7: "Show, send and receive HL7 messages.",
   report: "What came in on a day or in a month, what became of it, how long it took, and what was refused.",
   inventory: "Compare the lab's list of containers with what the service has in storage.",
   service: "Read what the storage service has; changes nothing.",

@@ -64,7 +64,8 @@ export function sayOnce(attention: readonly Attention[]): Record<"ofParts" | "be
   );
   const toDo = ofParts.map((each) => ({ ...each, what: each.part ?? "", since: null }));
   const keyOf = ({ part, hint, command, who }: Attention) => JSON.stringify([part, hint, command, who]);
-  return { ofParts: [...new Map(toDo.map((each) => [keyOf(each), each])).values()], beside };
+  // The first of those that say the same is the worst.
+  return { ofParts: [...Map.groupBy(toDo, keyOf).values()].flatMap((all) => all.slice(0, 1)), beside };
 }
 
 const part = (

@@ -123,7 +123,7 @@ test("says of an outage once what it is, what becomes of it, and who sees to it"
         ),
         expect.stringMatching(/^ {4}Check that the lab system listens there/),
         "    cryobridge queue",
-        "◦ queue submit (paused by kim: they move, since …)",
+        "◦ queue submit (paused by kim: they move; orders are taken, and nothing is sent to the service, since …)",
         "    Seen to by the lab's IT.",
         "    cryobridge queue resume submit",
       ]);

@@ -4,7 +4,8 @@ import { condition } from "../../src/core/condition.ts";
 import { labConditions } from "../../src/jobs/deliver/lab-breaker.ts";
 import type { LedgerAttention } from "../../src/ledger/operator/still-orders.ts";
 import type { WorkerView } from "../../src/ledger/workers/roster.ts";
-import type { Status } from "../../src/standing/status-document.ts";
+import { sayOnce } from "../../src/standing/parts.ts";
+import type { Attention, Status } from "../../src/standing/status-document.ts";
 import { serviceView } from "../support/service-view.ts";
 import { countsOf, withConsole } from "./console-fixture.ts";
 import { withPages, wordsOf } from "./pages/with-pages.ts";
@@ -125,7 +126,7 @@ describe("the parts of which everything else depends", () => {
       ["lab of bench", "unknown", "no result taken yet"],
     ]);
     expect(partIn(status, "queue submit")).toMatchObject({
-      words: "paused by kim: they move",
+      words: "paused by kim: they move; orders are taken, and nothing is sent to the service",
       since: SINCE.toISOString(),
     });
   });
@@ -202,7 +203,10 @@ it("a daemon that was lost and came back is told no more, and one that is silent
   });
   expect(
     await wordsOfDaemons(north, worker(3, "south", lost), worker(4, "west", { isAlive: false })),
-  ).toMatchObject({ state: "waits", words: "1 works, south is lost, west is silent" });
+  ).toMatchObject({
+    state: "waits",
+    words: "1 works, south on lab is lost, its work was taken over, west is silent",
+  });
 });
 
 it.each(["act", "wait"] as const)(
@@ -288,3 +292,11 @@ it("the overview doesn't say that nobody is needed above the table of parked ord
     },
     { deps: { attention: async () => ({ ...QUIET, orders: PARKED }) } },
   ));
+
+it("what is to be done about a part is said once, at its most urgent", () => {
+  const of = (level: Attention["level"]): Attention => ({
+    ...{ level, what: "it is away", since: null, hint: "Start it.", command: null, part: "lab of ward" },
+    ...{ who: "it", alerts: [] },
+  });
+  expect(sayOnce([of("act"), of("wait")]).ofParts.map(({ level }) => level)).toEqual(["act"]);
+});

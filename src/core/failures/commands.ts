@@ -3,7 +3,7 @@ export const COMMAND_FAILURES = {
   UNCLASSIFIED: {
     class: "ambiguous",
     reaches: "any",
-    meaning: "An error that Cryobridge does not know.",
+    meaning: "An error that Cryobridge does not know. It counts as a call that may have happened.",
     hint: "Report it with the log lines around it: it is a defect of Cryobridge.",
     lab: "an error at the receiver; its staff look into it",
   },

@@ -38,7 +38,7 @@ export const SERVICE_FAILURES = {
   SERVICE_NO_ANSWER: {
     class: "ambiguous",
     reaches: "any",
-    meaning: "A call that creates something got no definite answer.",
+    meaning: "A call that creates something got no definite answer: it may have been carried out.",
     hint: "Nothing. Cryobridge searches the service before it sends anything again.",
     lab: "the storage service gave no definite answer",
   },

@@ -22,7 +22,7 @@ import { CONTROL_FORMS } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
 import { answerStatus, conditionOf, OF_ORDER, refusalCode, statusCodes } from "./codes.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
-import { labPhrase, problemInWords, reasonsByOrder, takenGroups } from "./reasons.ts";
+import { labPhrase, ownPhrase, problemInWords, reasonsByOrder, takenGroups } from "./reasons.ts";
 import { resultHeader } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -236,7 +236,7 @@ function takenNotes(
   isOfEarlierOnly: boolean,
   { results: { reasons, controlAnswers } }: Hl7Profile,
 ): LabText[] {
-  const follows = controlAnswers === "none" ? undefined : labPhrase(reasons, "answerFollows");
+  const follows = controlAnswers === "none" ? undefined : ownPhrase(reasons, "answerFollows");
   return [
     ...(isRepeat ? [labPhrase(reasons, "repeated")] : []),
     ...(isOfEarlierOnly ? [inSequence([labPhrase(reasons, "recorded"), follows], "; ")] : []),

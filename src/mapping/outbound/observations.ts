@@ -123,6 +123,6 @@ function describeContainer(
     value === undefined ? asItIs("") : inSequence([labPhrase(reasons, word), asItIs(value)], " ");
   const parts = [asItIs(storageName), named("canister", canister), named("cane", cane), asItIs(position)];
   const isPlaced = parts.some((part) => part !== "");
-  const since = named("since", storedAt && formatReadableTime(storedAt, timeZone));
+  const since = named("since", storedAt ? formatReadableTime(storedAt, timeZone) : undefined);
   return said(...(isPlaced ? parts : [labPhrase(reasons, "stored")]), since);
 }

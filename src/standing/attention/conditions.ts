@@ -113,9 +113,10 @@ function tasksOf({ tasks, generatedAt }: Facts): Condition[] {
 
 function pausesOf({ pausedQueues }: Facts): Condition[] {
   return (pausedQueues ?? []).map(({ queue, since, actor, reason }) => {
-    const what = `the queue ${queue} was paused by ${actor}: ${PAUSED[queue] ?? "its work waits"}`;
+    const effect = PAUSED[queue] ?? "its work waits";
+    const what = `the queue ${queue} was paused by ${actor}: ${effect}`;
     const command = `cryobridge queue resume ${queue}`;
-    const brief = { words: pausedInWords({ actor, reason }), since };
+    const brief = { words: `${pausedInWords({ actor, reason })}; ${effect}`, since };
     return condition("queuePaused", queue, what, { since, command, brief, reason: reason ?? undefined });
   });
 }

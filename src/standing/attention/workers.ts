@@ -20,7 +20,7 @@ export function lostWorkersOf(facts: Pick<Status, "workers">): Condition[] {
     return condition("workerDead", called, what, {
       level: "look",
       since: seenAt,
-      brief: { words: `${name} is lost`, since: seenAt },
+      brief: { words: `${name} on ${host} is lost, its work was taken over`, since: seenAt },
       hint: "Start it again, or take its machine out of service.",
       command: "cryobridge workers",
     });

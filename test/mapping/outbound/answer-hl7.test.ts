@@ -96,6 +96,12 @@ describe("a message that was taken", () => {
       "NTE|2|L|What is wanted of earlier orders is recorded; the answer follows",
     ]);
   });
+
+  test("has the lab's words alone where its table says that it is recorded, and not that an answer follows", async () => {
+    const profile = await hl7Profile({ results: { reasons: { recorded: "Vermerkt" } } });
+    const notes = segmentsOf(acknowledged([], CANCEL), profile).filter((each) => each.startsWith("NTE"));
+    expect(notes).toEqual(["NTE|1|L|Vermerkt"]);
+  });
 });
 
 describe("a message that places orders again which have ended without effect", () => {
