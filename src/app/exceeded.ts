@@ -67,7 +67,7 @@ export function machineConditionsOf(
   config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir" | "queue" | "service">,
   { host, clock, peers }: Machine,
 ): () => Promise<readonly Condition[]> {
-  const disks = diskReader(config, host, clock);
+  const disks = fullDisksOf(config, host, clock);
   const certificates = patiently(
     () => endingCertificates(config, host, new Date(clock.now())),
     WITHIN_MS,
@@ -90,7 +90,7 @@ export function machineConditionsOf(
 }
 
 /** The certificates of the configuration that end soon, or have ended. */
-async function endingCertificates(
+export async function endingCertificates(
   config: Pick<Config, "alerts" | "connectors" | "queue" | "service">,
   host: string,
   now: Date,
@@ -233,7 +233,7 @@ function firstEnd(text: string): Date | undefined {
  * What finds out which disks of the embedded ledger and the drop folders are nearly full. One that does not answer is named, and
  * keeps nothing of the others from being known.
  */
-function diskReader(
+export function fullDisksOf(
   config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir">,
   host: string,
   clock: Clock,

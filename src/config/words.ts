@@ -28,6 +28,8 @@ export function wordsFor(issue: Leaf, context: IssueContext): Verdict[] {
   const mayQuote = context.mayQuote && !schemas.some((schema) => metaOf(schema)?.writeOnly === true);
   // A text where something else belongs may be a credential that lost its key.
   const given = kindOf(context.value, mayQuote && typeof context.value !== "string");
+  const misplaced = misplacedJoin(issue, context.value);
+  if (misplaced !== undefined) return [misplaced];
   if (issue.code === "unrecognized_keys") {
     const known = knownKeys(schemas);
     return issue.keys.map((key) => ({ key, message: unknownWords("key", key, known, "known here") }));
@@ -58,6 +60,19 @@ export function wordsFor(issue: Leaf, context: IssueContext): Verdict[] {
     default:
       return [{ message: `expected ${expectation(schemas) ?? "another value"}; got ${given}` }];
   }
+}
+
+/** A `join` of a profile that stands where no value is formed of others: beside `from`, or in place of it. */
+function misplacedJoin({ path, code }: Leaf, value: unknown): Verdict | undefined {
+  if (path.includes("from") || typeof value !== "object" || value === null) return undefined;
+  const isBelow = path.at(-1) === "join";
+  const key = isBelow ? undefined : ["join", "with"].find((each) => Object.hasOwn(value, each));
+  const isMistake = isBelow || code === "unrecognized_keys" || code === "invalid_union";
+  if (!isMistake || (!isBelow && key === undefined)) return undefined;
+  const message = path.includes("fields")
+    ? `${key ?? "join"} is not for results.fields; write the values into the text, such as "{storage}/{cane}"`
+    : `${key ?? "join"} is misplaced; put it below \`from\`, as in from: { join: [ONE, OTHER], with: " " }`;
+  return { key, message };
 }
 
 /** `unknown profile "x"; did you mean "y"?`, or the known ones when none is near. */

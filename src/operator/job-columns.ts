@@ -21,9 +21,13 @@ export const JOB_COLUMNS: readonly Column<NamedJob>[] = [
   { key: "data" },
 ];
 
-/** Jobs of all queues, at most so many of each. */
+/** Jobs of all queues, at most so many of each, and whether one has more. */
 export async function listJobs(queues: Pick<JobQueues, "list">, limit: number) {
-  return (await Promise.all(QUEUE_NAMES.map((name) => queues.list(name, limit)))).flat();
+  const found = await Promise.all(QUEUE_NAMES.map((name) => queues.list(name, limit + 1)));
+  return {
+    jobs: found.flatMap((each) => each.slice(0, limit)),
+    isCut: found.some(({ length }) => length > limit),
+  };
 }
 
 /** Orders in hand that are named; the others are counted. */

@@ -23,16 +23,23 @@ _cryobridge; echo "\${COMPREPLY[*]}"`;
 
 describe.skipIf(process.platform === "win32")("the completion of bash", () => {
   it("knows commands, those below them, and options", () => {
-    const [orders, below, options, shared] = complete([
+    const [orders, below, options, ofDefault, shared] = complete([
       "cryobridge or",
       "cryobridge orders re",
       "cryobridge orders list --s",
+      "cryobridge queue --l",
       "cryobridge orders show --js",
     ]);
     expect(orders).toEqual(["orders"]);
     expect(below?.sort()).toEqual(["release", "release-after-restore", "resolve", "retry"]);
     expect(options?.sort()).toEqual(["--show-phi", "--since", "--state", "--subject"]);
-    expect(shared).toEqual(["--json"]);
+    expect([ofDefault, shared]).toEqual([["--limit"], ["--json"]]);
+  });
+
+  it("takes the value of an option for no command", () => {
+    expect(
+      complete(["cryobridge -c orders or", "cryobridge --config queue status --js", "cryobridge -c "]),
+    ).toEqual([["orders"], ["--json"], []]);
   });
 
   it("knows the words that an option or argument takes", () => {
@@ -40,6 +47,7 @@ describe.skipIf(process.platform === "win32")("the completion of bash", () => {
       complete([
         "cryobridge -c x.yaml queue pause ",
         "cryobridge orders list --state ",
+        "cryobridge files --status ref",
         "cryobridge messages list --verdict re",
         "cryobridge orders list --limit 5 --conn",
         "cryobridge alerts silence noT",
@@ -47,6 +55,7 @@ describe.skipIf(process.platform === "win32")("the completion of bash", () => {
     ).toEqual([
       ["submit", "track", "deliver"],
       [...ORDER_STATES],
+      ["refused"],
       ["refused"],
       ["--connector"],
       ["noTraffic"],

@@ -115,14 +115,26 @@ describe("queue list", () => {
 });
 
 describe("a queue that is longer than what is asked for", () => {
-  it("says so", async () => {
-    await withLab(async ({ cli, take }) => {
+  it("says so, and one that is as long does not", async () => {
+    await withLab(async ({ cli, take, pool, configFile }) => {
       await take("bench", [csvMessage(1), csvMessage(2)]);
       const { stdout, stderr } = await cli(["queue", "--limit", "1"]);
+      expect((await cli(["queue", "--limit", "2"])).stderr).not.toContain("At most");
       expect(stdout).toMatch(/^ *o1 +C-1 /m);
       expect(stdout).not.toContain("o2");
       expect(stderr).toContain("At most 1 of each kind are shown: --limit shows more.");
       expect(JSON.parse((await cli(["queue", "--json"])).stdout).waitingOrders).toHaveLength(2);
+      await pool.query("update orders set state = 'accepted', request_id = id");
+      await withJobs(configFile, (queues) =>
+        queues.add("submit", [
+          { jobId: "submit-1", data: { nth: 1 } },
+          { jobId: "submit-2", data: { nth: 2 } },
+        ]),
+      );
+      const ofJobs = await cli(["queue", "--limit", "1"]);
+      expect(ofJobs.stderr).toContain("At most 1 of each kind are shown: --limit shows more.");
+      expect(ofJobs.stdout.match(/ submit +waiting /g)).toHaveLength(1);
+      expect((await cli(["queue", "--limit", "2"])).stderr).not.toContain("At most");
     });
   });
 });

@@ -39,6 +39,30 @@ describe("mapping profiles", () => {
     expect(folder.load(`${USING}profiles: { ours: { extends: base } }`).profileByName.size).toBe(2);
   });
 
+  it.each([
+    ["containers:\n  description:\n    join: [A, B]\n    with: '/'\n", "3:5 containers.description.join"],
+    ["containers:\n  description:\n    from: [A, B]\n    with: '/'\n", "4:5 containers.description.with"],
+    ["containers:\n  join: [A, B]\n", "2:3 containers.join"],
+    ["placerOrderNumber: { from: A, join: [A, B], with: '/' }\n", "1:31 placerOrderNumber.join"],
+    ["facility: [A, { only: B, join: [A, B] }]\n", "1:26 facility[1].join"],
+    ["operation: { from: A, as: { join: [A, B] } }\n", "1:29 operation.as.join"],
+    [
+      "results:\n  columns:\n    - { join: [storage, cane], with: '/', header: Platz }\n",
+      "3:15 results.columns[0].join",
+    ],
+    [
+      "results:\n  columns:\n    - { from: cane, join: [storage], header: Platz }\n",
+      "3:21 results.columns[0].join",
+    ],
+  ])("say of a misplaced join where it belongs, with the line: %j", (profile, place) => {
+    const key = place.endsWith("with") ? "with" : "join";
+    using folder = new ConfigFolder();
+    folder.write("profiles/ours.yaml", profile);
+    const file = folder.write("cryobridge.yaml", USING);
+    const words = `ours.yaml:${place}: ${key} is misplaced; put it below \`from\``;
+    expect(() => loadConfig(file, { env: ENV, profileSchema })).toThrow(words);
+  });
+
   it("are held against their schema, with the place in their own file", () => {
     using folder = new ConfigFolder();
     folder.write("profiles/ours.yaml", "extends: builtin/hl7-orders\noperation:\n  form: OBR-4.1\n");

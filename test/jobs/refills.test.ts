@@ -3,7 +3,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { nextMs, type RefillWatch, watchRefills } from "../../src/jobs/refills/refills.ts";
 import { readTankAges } from "../../src/jobs/refills/tanks.ts";
 import { listRefills, subscribeRefills } from "../../src/ledger/refills.ts";
-import { failureOf } from "../service/with-client.ts";
+import { failureOf, logSink } from "../service/with-client.ts";
 import { eventually } from "../support/eventually.ts";
 import { type RefillLab, withRefillLab } from "../support/refill-lab.ts";
 import { DAY, fromNow, HOUR, known, requests, statuses } from "./refill-readings.ts";
@@ -66,13 +66,16 @@ describe.each(["request", "external"] as const)("reading the refills of the %s s
   });
 });
 
-test("a refill that another facility has already stays with that one", () =>
+test("a refill that another facility has already stays with that one, and this is reported once", () =>
   withRefillLab({}, async (lab) => {
-    lab.refill();
+    const id = lab.refill();
     await lab.read();
     await lab.pool.query("update refills set facility_id = 99, facility_code = 'SOUTH'");
-    await lab.read();
+    const { logger, text } = logSink();
+    for (let n = 0; n < 2; n += 1) await lab.read({ logger });
     expect((await lab.refills()).map(({ facilityId }) => facilityId)).toEqual([99]);
+    expect(text().match(/another facility has already/g)).toHaveLength(1);
+    expect(text()).toContain(`"procedureId":${id}`);
   }));
 
 describe("the first reading", () => {

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { Command } from "commander";
-import { machineConditionsOf } from "../../app/exceeded.ts";
+import { endingCertificates, fullDisksOf } from "../../app/exceeded.ts";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
 import { hintOf } from "../../core/failures.ts";
@@ -120,10 +120,15 @@ function* checkAuthorities(config: Config<ProfileDefinition>): Generator<Finding
   return areThere;
 }
 
-/** Warns of what the daemon on this machine would warn of: disks that are full, and certificates that end. */
+/**
+ * Warns of what the daemon on this machine would warn of: disks that are full, and certificates that end. No later look makes
+ * good for a certificate that is read slowly, so these are waited for.
+ */
 async function* checkMachine(config: Config<ProfileDefinition>, { clock }: Session): Findings {
-  for (const found of await machineConditionsOf(config, { host: hostname(), clock })())
-    yield warned(found.kind === "diskFilling" ? "disk" : "certificate", found);
+  const host = hostname();
+  for (const full of await fullDisksOf(config, host, clock)()) yield warned("disk", full);
+  for (const ending of await endingCertificates(config, host, new Date(clock.now())))
+    yield warned("certificate", ending);
 }
 
 const HINT =

@@ -36,7 +36,7 @@ interface Place {
 function bashScript(program: Command, families: readonly Command[]): string {
   const below = (command: Command, before: string): Place[] => {
     const words = `${before} ${command.name()}`;
-    const options = [...command.options, ...program.options];
+    const options = [...command.options, ...(defaultOf(command)?.options ?? []), ...program.options];
     const names = [
       command.commands.map((child) => child.name()),
       command.registeredArguments.flatMap(wordsOf),
@@ -52,12 +52,19 @@ function bashScript(program: Command, families: readonly Command[]): string {
   const values = places.flatMap(({ words, options }) =>
     options
       .filter(({ required }) => required)
-      .map((option) => `    "${words} ${option.long}") names="${wordsOf(option).join(" ")}" ;;`),
+      .map((option) => ({
+        flags: [option.short, option.long].flatMap((flag) => (flag ? [`"${words} ${flag}"`] : [])).join("|"),
+        names: wordsOf(option).join(" "),
+      })),
   );
   return `# Completion of cryobridge for bash, printed by: cryobridge completion bash
 _cryobridge() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" place="" names="" flags="" word
+  local cur="\${COMP_WORDS[COMP_CWORD]}" place="" names="" flags="" word before=""
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$place $before" in
+      ${values.map(({ flags }) => flags).join("|")}) before="" && continue ;;
+    esac
+    before="$word"
     case "$place $word" in
       ${places.flatMap(({ words }) => (words === "" ? [] : [`"${words}"`])).join("|")}) place="$place $word" ;;
     esac
@@ -66,13 +73,21 @@ _cryobridge() {
 ${places.map(({ words, names, options }) => `    "${words}") names="${names.join(" ")}" flags="${flagsOf(options)}" ;;`).join("\n")}
   esac
   case "$place \${COMP_WORDS[COMP_CWORD-1]}" in
-${values.join("\n")}
+${values.map(({ flags, names }) => `    ${flags}) names="${names}" ;;`).join("\n")}
   esac
   [[ "$cur" == -* ]] && names="$flags"
   COMPREPLY=($(compgen -W "$names" -- "$cur"))
 }
 complete -o default -F _cryobridge cryobridge
 `;
+}
+
+/** The command that runs when none of those below is named; commander keeps its name to itself. */
+function defaultOf(command: Command): Command | undefined {
+  const { _defaultCommandName: name } = command as unknown as {
+    readonly _defaultCommandName?: string | null;
+  };
+  return command.commands.find((child) => child.name() === name);
 }
 
 function flagsOf(options: readonly Option[]): string {

@@ -26,7 +26,7 @@ export function define(queue: Command, cli: Cli): void {
     .description(
       "How much work stands where, which orders wait and what for, and what the lab doesn't have yet.",
     )
-    .option("--limit <n>", "at most this many of each kind", wholeNumber(1, 10_000), 50)
+    .option("--limit <n>", "at most this many of each kind", wholeNumber(1, MOST_ROWS), 50)
     .addOption(watchOption())
     .addHelpText("after", "\nExample:\n  cryobridge queue list --limit 10")
     .action(toAction(cli, watched(list)));
@@ -59,8 +59,8 @@ export function define(queue: Command, cli: Cli): void {
   }
 }
 
-/** The tables that `--limit` cuts. */
-const CUT: readonly string[] = ["waitingOrders", "openDeliveries"];
+/** What `--limit` can ask for. */
+const MOST_ROWS = 10_000;
 
 /** Status 4 when BullMQ's server can't be asked, after what the ledger says was shown. */
 async function list(
@@ -73,10 +73,10 @@ async function list(
     askQueues: (work) => site.askQueues(work),
     limit,
   });
-  const { failure, parts } = overview;
+  const { failure, cut } = overview;
   printOverview(session, overview, failure && { error: failureJson(failure) });
-  if (parts.some((part) => part.kind === "table" && CUT.includes(part.name) && part.rows.length >= limit))
-    session.note(`At most ${limit} of each kind are shown: --limit shows more.`);
+  const how = limit < MOST_ROWS ? ": --limit shows more" : "";
+  if (cut.length > 0) session.note(`At most ${limit} of each kind are shown${how}.`);
   if (!failure) return undefined;
   session.note(`\n${failure.message} (${failure.code})\n  ${failure.hint}`);
   return exitStatusOf(failure.code);

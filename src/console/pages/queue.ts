@@ -36,7 +36,7 @@ export function addQueuePage(site: Site, records: Records, beginWork: BeginWork)
 
 async function queuePage(visit: Visit, records: Records): Promise<Page> {
   const own = records.queues;
-  const { queues, orphaned, failure, remarks, parts } = await readQueueOverview(
+  const { queues, orphaned, failure, remarks, parts, cut } = await readQueueOverview(
     placeOf(records, visit),
     visit.viewer,
     {
@@ -46,10 +46,8 @@ async function queuePage(visit: Visit, records: Records): Promise<Page> {
   );
   const moveForms = await Promise.all(orphaned.map((left) => moveForm(left, records, visit)));
   const at = partsAt(parts, PATH, visit.viewer);
-  const isCut = (name: string) =>
-    parts.some((part) => part.kind === "table" && part.name === name && part.rows.length >= LINES);
-  const cut = (name: string, ...lists: readonly (readonly [to: string, words: string])[]) =>
-    isCut(name) &&
+  const listed = (name: string, ...lists: readonly (readonly [to: string, words: string])[]) =>
+    cut.includes(name) &&
     html`<p class="more">The first ${LINES}. ${lists.map(([to, words]) => html`<a href="${to}">${words}</a> `)}</p>`;
   return {
     title: "Queue",
@@ -62,18 +60,18 @@ ${failure && html`<p class="banner bad">${failure.message} (${failure.code})</p>
 ${at("queues", { below: html`<div class="acts">${queues.map(({ queue, isPaused }) => pauseForm(queue, isPaused, visit))}</div>` })}
 ${at("waitingOrders", {
   ...beforeRows("what to do", tryNow(ORDERS, visit, records), visit),
-  below: cut("waitingOrders", ["/orders?state=parked,submitting,received", "All orders that wait"]),
+  below: listed("waitingOrders", ["/orders?state=parked,submitting,received", "All orders that wait"]),
 })}
 ${at("openDeliveries", {
   ...beforeRows("what to do", tryNow(RESULTS, visit, records), visit),
-  below: cut(
+  below: listed(
     "openDeliveries",
     ["/results?state=pending", "All results to send"],
     ["/results?state=parked", "All parked results"],
   ),
 })}
 ${at("orphaned", { below: html`<div class="acts">${moveForms}</div>` })}
-${at("jobs", { below: isCut("jobs") && html`<p class="note">At most ${LINES} of each queue.</p>` })}`,
+${at("jobs", { below: cut.includes("jobs") && html`<p class="note">At most ${LINES} of each queue.</p>` })}`,
   };
 }
 

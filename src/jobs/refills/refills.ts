@@ -45,6 +45,8 @@ export interface ReadingMemory {
   /** When the last reading of the whole list began, ms since the epoch. */
   wholeAtMs?: number;
   hints: RefillHints;
+  /** Whether it was reported that the facility is shown refills of another one. */
+  hasReportedOthers?: boolean;
 }
 
 /** While reading is not possible, it is looked again after this. */
@@ -165,10 +167,10 @@ export async function readFacilityRefills(
       "the list of procedures is too long to be read to its end; only what was created lately is read",
     );
   }
-  await recordShown(facility, reading.refills, isWhole, deps, signal);
+  await recordShown(facility, reading.refills, isWhole, memory, deps, signal);
   memory.hints = reading.hints;
   if (isWhole) memory.wholeAtMs = startedMs;
-  await followOthers(facility, reading.refills, deps, signal);
+  await followOthers(facility, reading.refills, memory, deps, signal);
   return reading.pages;
 }
 
@@ -177,6 +179,7 @@ async function recordShown(
   facility: RefillSubscription,
   refills: readonly Refill[],
   isWhole: boolean,
+  memory: ReadingMemory,
   deps: RefillDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -195,7 +198,10 @@ async function recordShown(
     const changes = batch.flatMap((shown) => {
       const known = knownById.get(shown.id);
       // Where neither filter nor entry shows the facility, the first one that saw it has it.
-      if (known && known.facilityId !== facility.facilityId) return [];
+      if (known && known.facilityId !== facility.facilityId) {
+        warnOfOthers(facility, known, memory, deps);
+        return [];
+      }
       return decideRefill(known, withTank(shown, tanks), rules) ?? [];
     });
     await recordRefills(pool, facility, changes);
@@ -210,6 +216,7 @@ async function recordShown(
 async function followOthers(
   facility: RefillSubscription,
   shown: readonly Refill[],
+  memory: ReadingMemory,
   deps: RefillDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -240,7 +247,22 @@ async function followOthers(
     }
   }
   await recordChecks(pool, looked, missing);
-  await recordShown(facility, found, false, deps, signal);
+  await recordShown(facility, found, false, memory, deps, signal);
+}
+
+/** Once, since a list shows its entries again and again: the service may not heed the filter by facility. */
+function warnOfOthers(
+  { facilityCode }: RefillFacility,
+  { facilityId, refill }: LedgerRefill,
+  memory: ReadingMemory,
+  { logger }: RefillDeps,
+): void {
+  if (memory.hasReportedOthers) return;
+  memory.hasReportedOthers = true;
+  logger.warn(
+    { facility: facilityCode, procedureId: refill.id, otherFacilityId: facilityId },
+    "the service shows refills that another facility has already; they stay with that one",
+  );
 }
 
 function warnOfFlagged(

@@ -32,7 +32,7 @@ export function epochFileOf(epochFile: string, roles: ReadonlySet<Role>): string
 }
 
 /** What the files of a machine's daemons say. */
-export interface EpochFiles {
+interface EpochFiles {
   /** What a worker's says; undefined where there is none. */
   readonly worker: EpochRecord | undefined;
   /** What each says that there is. */

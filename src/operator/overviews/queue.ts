@@ -136,6 +136,8 @@ export interface QueueOverview extends Overview {
   readonly queues: readonly QueueView[];
   readonly orphaned: readonly Orphaned[];
   readonly failure: Failure | undefined;
+  /** The names of the tables that have more rows than were asked for. */
+  readonly cut: readonly string[];
 }
 
 /** How much work stands where, which orders wait and what for, and what the lab doesn't have yet. */
@@ -147,21 +149,27 @@ export async function readQueueOverview(
   const { pool } = place;
   const found = await askQueues?.(async (queues) => ({
     counts: await queues.counts(),
-    jobs: await listJobs(queues, limit),
+    ...(await listJobs(queues, limit)),
   })).catch((error: unknown) => asRefusal(error) ?? asFailure(error));
   const inQueues = found instanceof Failure ? undefined : found;
   const [isDaemonThere, queues, waiting, deliveries, orphaned, jobs] = await Promise.all([
     isWorkerThere(pool),
     readQueues(pool, inQueues?.counts),
-    listWaitingOrders(pool, limit).then((orders) => withSurroundings(place, orders)),
-    listOpenDeliveries(pool, limit),
+    listWaitingOrders(pool, limit + 1).then((orders) => withSurroundings(place, orders)),
+    listOpenDeliveries(pool, limit + 1),
     readOrphaned(place),
     inQueues && nameJobs(inQueues.jobs, place),
   ]);
   const table = <Row>(name: string, given: Parameters<typeof tablePart<Row>>[1]) =>
     tablePart<Row>(name, given, viewer);
+  const isCut = {
+    waitingOrders: waiting.length > limit,
+    openDeliveries: deliveries.length > limit,
+    jobs: inQueues?.isCut,
+  };
   return {
     ...{ queues, orphaned, failure: found instanceof Failure ? found : undefined },
+    cut: Object.entries(isCut).flatMap(([name, is]) => (is ? [name] : [])),
     remarks: isDaemonThere ? [] : [{ title: asSentence(`${NO_DAEMON} right now`), text: "", isAct: true }],
     parts: [
       { kind: "json", name: "daemon", json: { isDaemonRunning: isDaemonThere } },
@@ -170,10 +178,12 @@ export async function readQueueOverview(
         columns: askQueues ? QUEUE_COLUMNS : LEDGER_QUEUE_COLUMNS,
       }),
       table<ListedOrder>("waitingOrders", {
-        ...{ title: "Orders that wait", columns: WAITING_COLUMNS, rows: waiting, nothing: "No order waits." },
+        ...{ title: "Orders that wait", columns: WAITING_COLUMNS, nothing: "No order waits." },
+        rows: waiting.slice(0, limit),
       }),
       table<DeliveryView>("openDeliveries", {
-        ...{ title: "Results that the lab doesn't have", columns: DELIVERY_COLUMNS, rows: deliveries },
+        ...{ title: "Results that the lab doesn't have", columns: DELIVERY_COLUMNS },
+        rows: deliveries.slice(0, limit),
         nothing: noneOpen(queues),
       }),
       table<Orphaned>("orphaned", {
