@@ -349,7 +349,7 @@ describe("check of a service that limits how often it is asked", () => {
         const { status, stdout } = await bench.cli(["check"], { clock });
         expect({ status, stdout }).toMatchObject({ status: 0 });
         expect(stdout).toContain("✓ token: ");
-        expect(pauses[0]).toBe(20_000);
+        expect(pauses).toContain(20_000);
       },
     ));
 });

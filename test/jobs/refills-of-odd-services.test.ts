@@ -7,7 +7,7 @@ import { type Row, StubService, send } from "../service/stub-service.ts";
 import { settings } from "../service/with-client.ts";
 import { type RefillLab, withRefillLab } from "../support/refill-lab.ts";
 import { silent } from "../support/with-ledger.ts";
-import { DAY, fromNow, HOUR, known, requests, statuses } from "./refill-readings.ts";
+import { DAY, fromNow, HOUR, known, statuses } from "./refill-readings.ts";
 
 /** Reads from a stub with these procedures instead of the simulator. */
 async function withProcedures(
@@ -92,21 +92,6 @@ describe("a service that is not as expected", () => {
       expect(first).toBeInstanceOf(Date);
       await lab.read();
       expect(await missingSince()).toEqual(first);
-    }));
-
-  test("forgets the newest refill: it is noted as missing, and the whole list is not read for it again", () =>
-    withRefillLab({}, async (lab) => {
-      await lab.read();
-      lab.refill();
-      const newest = lab.refill();
-      await lab.read();
-      lab.simulator.control.forget("procedure", newest);
-      await lab.read();
-      const shown = (await lab.refills()).find(({ refill }) => refill.id === newest);
-      expect([shown?.refill.status, shown?.missingSince]).toEqual(["COMPLETED", expect.any(Date)]);
-      const before = requests(lab);
-      await lab.read();
-      expect(requests(lab) - before).toBeLessThanOrEqual(2);
     }));
 
   test("is not asked for its tanks where the credential doesn't reach them", () =>

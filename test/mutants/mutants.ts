@@ -669,11 +669,11 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a daemon that submits nothing never looks whether the ledger is an older copy",
-      "  const file = await readOwnEpochFile(",
+      "  const files = await readEpochFiles(",
       `  const nothing = async () => undefined;
   if (!submits)
-    return { raise: async () => 0, keep: nothing, advance: nothing, look: () => () => undefined };
-  const file = await readOwnEpochFile(`,
+    return { raise: async () => 0, keep: nothing, advance: nothing, look: () => () => undefined, trouble: undefined };
+  const files = await readEpochFiles(`,
     ],
   ),
 ];
