@@ -144,20 +144,27 @@ export function startFeeder(deps: FeederDeps): Feeder {
 
 /**
  * Wakes one more worker up, as long as there are some: one that finds more than it can take has the ledger looked at at once.
- * A wake-up has one of a few ids, so that no more of them are there than can run.
+ * A wake-up has one of a few ids, so that no more of them are there than can run. They are the leader's own, since a wake-up in the hands of
+ * a worker that died is given out again when its lock has run out by that worker's clock, which may be an hour ahead: a new leader doesn't
+ * wait for that.
  */
 async function feedSubmit(
   { isOrderWaiting }: DueWork,
   { queues, worker, settings }: FeederDeps,
 ): Promise<void> {
   if (!isOrderWaiting) return;
-  const wakeUps = Array.from({ length: settings.submitsAtOnce * worker.workers }, (_, n) => wakeUp(n + 1));
+  const wakeUps = Array.from({ length: settings.submitsAtOnce * worker.workers }, (_, n) =>
+    wakeUp(worker.id, n + 1),
+  );
   const existing = await queues.findExisting(wakeUps.map(({ jobId }) => jobId));
   const free = wakeUps.find(({ jobId }) => !existing.has(jobId));
   if (free) await queues.add("submit", [free]);
 }
 
-const wakeUp = (nth: number): NewJob<"submit"> => ({ jobId: `submit-${nth}`, data: { nth } });
+const wakeUp = (leader: number, nth: number): NewJob<"submit"> => ({
+  jobId: `submit-${nth}-w${leader}`,
+  data: { nth },
+});
 
 async function feedTrack(
   { facilities }: DueWork,

@@ -138,3 +138,25 @@ test("what the lab is to be told doesn't wait until a clock that has gone back i
       await queues.close(500);
     }
   }));
+
+test("a new leader has orders taken though every wake-up of the one before is still held by workers that died", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    const queues = await queuesInMemory()([]);
+    let woken = 0;
+    await queues.work("submit", 100, () => {
+      woken += 1;
+      return new Promise(() => undefined);
+    });
+    const deps = { ...feederDeps(pool, queues, []), isServiceReachable: () => true };
+    const former = startFeeder(deps);
+    await eventually(() => woken === deps.settings.submitsAtOnce);
+    await former.stop();
+    const feeder = startFeeder({ ...deps, worker: { ...deps.worker, id: 2 } });
+    try {
+      await eventually(() => woken > deps.settings.submitsAtOnce);
+    } finally {
+      await feeder.stop();
+      await queues.close(0);
+    }
+  }));
