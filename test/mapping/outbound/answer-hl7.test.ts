@@ -99,7 +99,7 @@ describe("a message that was taken", () => {
 
   test("has the lab's words alone where its table says that it is recorded, and not that an answer follows", async () => {
     const profile = await hl7Profile({ results: { reasons: { recorded: "Vermerkt" } } });
-    const notes = segmentsOf(acknowledged([], CANCEL), profile).filter((each) => each.startsWith("NTE"));
+    const notes = segmentsOf(acknowledged([], CANCEL), profile)?.filter((each) => each.startsWith("NTE"));
     expect(notes).toEqual(["NTE|1|L|Vermerkt"]);
   });
 });
