@@ -20,7 +20,7 @@ import {
 } from "../../formats/hl7/sent-segments.ts";
 import { CONTROL_FORMS } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
-import { answerStatus, conditionOf, OF_ORDER, refusalCode, statusCodes } from "./codes.ts";
+import { answerInWords, conditionOf, OF_ORDER, refusalCode, statusCodes } from "./codes.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
 import { labPhrase, ownPhrase, problemInWords, reasonsByOrder, takenGroups } from "./reasons.ts";
 import { resultHeader } from "./result-hl7.ts";
@@ -138,7 +138,7 @@ export function composeAnswerResult(
   const onHold = kind === "waiting" ? labPhrase(reasons, "onHold") : undefined;
   // How an order stands that came again is reported by messages of its own, which this one may follow.
   const isRepeat = kind === "acknowledged" && outcome.isDuplicate;
-  const word = answerStatus(words, kind);
+  const word = answerInWords(words, kind);
   const common = { status: "F", at } as const;
   const observations = observationSegments([
     { ...common, type: "ST", code: OF_ORDER.message, value: header.messageControlId },

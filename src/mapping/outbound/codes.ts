@@ -43,13 +43,13 @@ const ENGLISH: Readonly<
 };
 
 /** What became of a message, in the lab's words, else in English. */
-export function answerStatus(words: ResultWords, kind: "acknowledged" | "refused" | "waiting"): LabText {
+export function answerInWords(words: ResultWords, kind: "acknowledged" | "refused" | "waiting"): LabText {
   const status = kind === "acknowledged" ? "received" : kind;
   return asItIs(statusWord(words, status, undefined) ?? ENGLISH[status]);
 }
 
 /** How an order stands, in the lab's words, else in English. */
-export function orderStatus(words: ResultWords, { state, operation, containers }: OutcomeOrder): LabText {
+export function orderInWords(words: ResultWords, { state, operation, containers }: OutcomeOrder): LabText {
   const status = state === "submitting" ? "received" : state;
   const word = statusWord(words, status, operation);
   if (word !== undefined || status !== "completed")

@@ -5,7 +5,7 @@ import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import type { Observation } from "../../formats/hl7/sent-segments.ts";
 import type { ResultSettings } from "../profile/profile.ts";
 import type { ReasonWord, ResultWords } from "../profile/results-schema.ts";
-import { OF_CONTAINER, OF_ORDER, orderStatus } from "./codes.ts";
+import { OF_CONTAINER, OF_ORDER, orderInWords } from "./codes.ts";
 import { labPhrase, reasonInWords } from "./reasons.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
 
@@ -35,7 +35,7 @@ export function observeOrder(
   const common = { status: observationStatus(state), at };
   const procedure = procedureCode ?? (procedureId === undefined ? undefined : `P${procedureId}`);
   return [
-    { ...common, type: "TX", code: OF_ORDER.status, value: orderStatus(words, order) },
+    { ...common, type: "TX", code: OF_ORDER.status, value: orderInWords(words, order) },
     { ...common, type: "ST", code: OF_ORDER.priorId, value: priorSubjectCode?.reveal() },
     { ...common, type: "ST", code: OF_ORDER.procedure, value: procedure },
     { ...common, type: "ST", code: OF_ORDER.message, value: sharesNumber ? messageControlId : undefined },
