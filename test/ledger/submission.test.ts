@@ -61,9 +61,12 @@ describe("a chain of merges", () => {
       ]);
       const takeAndEnd = () => takeAndEndAll(pool);
       const held = await findLaneHolders(pool, [first, second, third, apart] as number[], false);
-      expect([...held].map(([id, { orderId }]) => [id, orderId])).toEqual([
-        [second, `o${first}`],
-        [third, `o${second}`],
+      const holderOf = (id: number | undefined) => held.get(id as number)?.orderId;
+      expect([first, second, third, apart].map(holderOf)).toEqual([
+        undefined,
+        `o${first}`,
+        `o${second}`,
+        undefined,
       ]);
       expect(await takeAndEnd()).toEqual([first, apart]);
       expect(await takeAndEnd()).toEqual([second]);
