@@ -25,7 +25,7 @@ const HELP = `Makes each fault of mutants.ts in a copy of the project, and says 
 
   --only TEXT   only faults with that text in their name or file
   --all         asks the whole suite about those that the nearest tests don't catch (many minutes each)
-  --seeds N     asks no tests but the simulation, with so many seeds at most (four take a second or so)
+  --seeds N     asks no tests but the simulation, with its kept plans and so many seeds at most (four take a second or so)
 `;
 
 const root = join(import.meta.dirname, "../..");
@@ -95,12 +95,12 @@ async function judge(
   return "survived";
 }
 
-/** Runs histories until one goes wrong. */
+/** Runs the plans that are kept, and then seeds, until a history goes wrong. */
 async function askSimulation(copy: string, seeds: string): Promise<Verdict> {
-  const words = ["test/simulation/main.ts", "--seeds", seeds, "--until-failure", "--shrinks", "0"];
+  const words = ["test/simulation/main.ts", "--kept", "--seeds", seeds, "--until-failure", "--shrinks", "0"];
   const child = spawn(process.execPath, words, { cwd: copy, stdio: ["ignore", "pipe", "ignore"] });
   const said = (await child.stdout.toArray()).join("");
-  const first = /^seed .*/m.exec(said)?.[0];
+  const first = /^.*(?=\n\{)/m.exec(said)?.[0];
   if (first !== undefined) return { caughtBy: first };
   return / 0 went wrong/.test(said) ? "survived" : { caughtBy: "a simulation that could not be run" };
 }

@@ -26,6 +26,16 @@ export interface Word {
   readonly control: string;
   readonly filler: string;
   readonly status: string;
+  /** When the lab heard it, ms. */
+  readonly at: number;
+}
+
+/** What the lab wants done with an order of its own: when it asked for it first, and when that was acknowledged, ms. */
+export interface Asked {
+  readonly number: string;
+  readonly what: "hold" | "release";
+  readonly at: number;
+  heardAt: number;
 }
 
 interface Message {
@@ -33,6 +43,7 @@ interface Message {
   readonly text: string;
   readonly number: string;
   isAnswered: boolean;
+  readonly asked?: Asked;
 }
 
 /** How the lab takes a result. */
@@ -44,6 +55,7 @@ export class SimulatedLab {
   readonly accepted = new Set<string>();
   readonly refusals: string[] = [];
   readonly words: Word[] = [];
+  readonly asked: Asked[] = [];
   /** The texts of results by their control id. */
   readonly results = new Map<string, string>();
   readonly troubles: string[] = [];
@@ -90,8 +102,11 @@ export class SimulatedLab {
   }
 
   ask(control: "HD" | "RL", { number, subject }: LabOrder): void {
-    const name = `${control === "HD" ? "holds" : "releases"} ${number}`;
-    this.#send({ name, text: ormControl(control, { number, subject }), number, isAnswered: false });
+    const what = control === "HD" ? "hold" : "release";
+    const name = `${what}s ${number}`;
+    const asked = { number, what, at: this.#world.now, heardAt: Number.POSITIVE_INFINITY } as const;
+    this.asked.push(asked);
+    this.#send({ name, text: ormControl(control, { number, subject }), number, isAnswered: false, asked });
   }
 
   /** Has the order ask for another container. */
@@ -153,6 +168,7 @@ export class SimulatedLab {
     const [, code = ""] = /\rMSA\|(\w+)/.exec(reply) ?? [];
     if (code === "") return;
     message.isAnswered = true;
+    if (message.asked) message.asked.heardAt = this.#world.now;
     this.#waiting -= 1;
     if (code === "CA" || code === "AA") this.accepted.add(message.number);
     else {
@@ -200,6 +216,7 @@ export class SimulatedLab {
         number: number.split("^")[0] ?? "",
         filler: filler.split("^")[0] ?? "",
         status,
+        at: this.#world.now,
       };
       this.words.push(word);
       this.#world.say("lab", `is told of ${word.number || word.filler}: ORC-1 ${control}, ORC-5 ${status}`);

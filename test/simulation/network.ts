@@ -46,20 +46,13 @@ export interface NetworkSettings {
   readonly fateOf: (kind: CallKind, nth: number, daemon: string) => CallFate | undefined;
 }
 
-/** A call that left for the service. */
-export interface SentCall {
-  readonly nth: number;
-  readonly kind: CallKind;
-  readonly daemon: string;
-  /** Until when the service may still get it. */
-  readonly mayArriveUntil: number;
-}
-
 /** The way between the daemons and the service. */
 export class SimulatedNetwork {
   /** By when everything that left has arrived or never will. */
   quietAt = 0;
   readonly fatesMet = new Map<string, number>();
+  /** When each call left, ms. */
+  readonly sentAt = new Map<number, number>();
   readonly #world: World;
   readonly #service: SimulatedService;
   readonly #settings: NetworkSettings;
@@ -93,6 +86,7 @@ export class SimulatedNetwork {
     this.#counts.set(kind, nth);
     this.#calls += 1;
     const call = this.#calls;
+    if (kind === "create") this.sentAt.set(call, world.now);
     const fate = fateOf(kind, nth, actor.name);
     if (fate !== undefined)
       this.fatesMet.set(`${kind}: ${fate}`, (this.fatesMet.get(`${kind}: ${fate}`) ?? 0) + 1);

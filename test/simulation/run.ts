@@ -10,6 +10,8 @@ import {
   type EmbeddedConnection,
   startEmbeddedPostgres,
 } from "../../src/ledger/embedded/embedded-postgres.ts";
+import { FOUND } from "./found.ts";
+import { HELD } from "./held.ts";
 import { Histories } from "./history/histories.ts";
 import type { HistoryEnd } from "./history/history.ts";
 import { SimulatedLedger } from "./ledger/ledger.ts";
@@ -17,9 +19,10 @@ import { type Plan, plans } from "./plan.ts";
 
 const SAY_EVERY_MS = 30_000;
 
-/** A seed whose history went wrong, and the shortest one of its kind. */
+/** A history that went wrong, and the shortest one of its kind. */
 export interface Failing {
-  readonly seed: number;
+  /** What it comes from: a seed, or what is told of a kept plan. */
+  readonly of: string;
   readonly troubles: readonly string[];
   readonly plan: Plan;
   readonly story: readonly string[];
@@ -47,52 +50,67 @@ export function planOf(seed: number): Plan {
   return fc.sample(plans, { seed, numRuns: 1 })[0] as Plan;
 }
 
-/** Runs the history of one seed; one that goes wrong is shrunk to a short one that goes wrong in the same way. */
-export async function runSeed(
+/** A history that is to be run: of a seed, or of a plan that is kept. */
+export interface Chosen {
+  readonly of: string;
+  readonly plan: Plan;
+  readonly seed?: number;
+}
+
+export const ofSeed = (seed: number): Chosen => ({ of: `seed ${seed}`, plan: planOf(seed), seed });
+
+/** Runs a history; one of a seed that goes wrong is shrunk to a short one that goes wrong in the same way. */
+export async function run(
   histories: Histories,
-  seed: number,
+  chosen: Chosen,
   tally: Tally,
   shrinks: number,
 ): Promise<HistoryEnd> {
-  const plan = planOf(seed);
-  const end = await histories.run(plan);
+  const end = await histories.run(chosen.plan);
   tally.histories += 1;
   tally.steps += end.steps;
   tally.simulatedMs += end.simulatedMs;
   for (const [what, times] of end.covered) tally.covered.set(what, (tally.covered.get(what) ?? 0) + times);
-  if (end.troubles.length > 0) tally.failing.push(await shrink(histories, seed, end, shrinks));
+  if (end.troubles.length > 0) tally.failing.push(await shrink(histories, chosen, end, shrinks));
   return end;
 }
 
 /** The kind of a trouble: its words without numbers. */
 const kindOf = (trouble: string) => trouble.replaceAll(/\d+/g, "").slice(0, 40);
 
-async function shrink(histories: Histories, seed: number, first: HistoryEnd, most: number): Promise<Failing> {
+async function shrink(
+  histories: Histories,
+  { of, plan, seed }: Chosen,
+  first: HistoryEnd,
+  most: number,
+): Promise<Failing> {
   const kinds = new Set(first.troubles.map(kindOf));
-  let shortest = { seed, troubles: first.troubles, plan: planOf(seed), story: first.story };
+  let shortest: Failing = { of, troubles: first.troubles, plan, story: first.story };
   let runs = 0;
-  const isAlike = fc.asyncProperty(plans, async (plan) => {
+  const isAlike = fc.asyncProperty(plans, async (smaller) => {
     if (runs >= most) return true;
     runs += 1;
-    const { troubles, story } = await histories.run(plan);
+    const { troubles, story } = await histories.run(smaller);
     if (!troubles.some((each) => kinds.has(kindOf(each)))) return true;
-    shortest = { seed, troubles, plan, story };
+    shortest = { of, troubles, plan: smaller, story };
     return false;
   });
-  if (most > 0) await fc.check(isAlike, { seed, numRuns: 1 });
+  if (most > 0 && seed !== undefined) await fc.check(isAlike, { seed, numRuns: 1 });
   return shortest;
 }
 
 /** A failing history, to read. */
-export function tell({ seed, troubles, plan, story }: Failing): string {
+export function tell({ of, troubles, plan, story }: Failing): string {
   const told = story.map((each) => `  ${each}`).join("\n");
-  return `seed ${seed}: ${troubles.join("; ")}\n${JSON.stringify(plan)}\n${told}\n`;
+  return `${of}: ${troubles.join("; ")}\n${JSON.stringify(plan)}\n${told}\n`;
 }
 
 interface RunOptions {
   readonly from: number;
   readonly seeds: number;
   readonly processes?: number | undefined;
+  /** Whether the plans that are kept come first. */
+  readonly hasKept: boolean;
   readonly isTold: boolean;
   /** Whether the first one that goes wrong ends the run. */
   readonly isUntilFailure: boolean;
@@ -114,13 +132,14 @@ interface Report extends Omit<Tally, "covered"> {
 
 /** Runs seeds in several processes on a server of their own, and prints what came of them. Gives the exit status. */
 export async function runSeeds(options: RunOptions): Promise<number> {
-  const { from, seeds, processes } = options;
+  const { from, seeds, processes, hasKept } = options;
   const share = process.env.SIMULATION_SHARE;
   if (share !== undefined) return runShare(JSON.parse(share) as Share);
   const startedAt = performance.now();
   const { connection, stop } = await startServer();
   const total = newTally();
-  const count = Math.min(seeds, processes ?? availableParallelism());
+  const all = seeds + (hasKept ? HELD.length + FOUND.length : 0);
+  const count = Math.min(all, processes ?? availableParallelism());
   const say = () => {
     const seconds = (performance.now() - startedAt) / 1_000;
     const { histories, failing } = total;
@@ -152,6 +171,7 @@ export async function runSeeds(options: RunOptions): Promise<number> {
           child.on("message", (report: Report) => {
             add(total, report);
             for (const each of report.failing) process.stdout.write(`${tell(each)}\n`);
+            if (options.isUntilFailure && report.failing.length > 0) onStop();
           });
           child.on("exit", (code) =>
             code === 0 ? resolve() : reject(new Error(`a process ended with ${code}`)),
@@ -167,7 +187,7 @@ export async function runSeeds(options: RunOptions): Promise<number> {
     process.stdout.write(`${String(times).padStart(9)}  ${what}\n`);
   say();
   process.stdout.write(
-    `seeds from ${from}, ${total.histories} of ${seeds}: ${total.failing.length} went wrong${total.failing.length > 0 ? ` (${total.failing.map(({ seed }) => seed).join(", ")})` : ""}; ${(total.simulatedMs / 3_600_000).toFixed(1)} simulated hours, ${total.steps} steps\n`,
+    `seeds from ${from}, ${total.histories} histories: ${total.failing.length} went wrong${total.failing.length > 0 ? ` (${total.failing.map(({ of }) => of).join(", ")})` : ""}; ${(total.simulatedMs / 3_600_000).toFixed(1)} simulated hours, ${total.steps} steps\n`,
   );
   return total.failing.length === 0 ? 0 : 1;
 }
@@ -196,18 +216,24 @@ async function runShare({ connection, from, to, step, options }: Share): Promise
   // The terminal tells all processes of a run; the first one tells the others when to end.
   process.on("SIGINT", () => undefined);
   process.once("disconnect", () => process.exit(1));
-  for (let seed = from; seed < to && !isStopped; seed += step) {
-    const { story } = await runSeed(histories, seed, tally, options.shrinks);
-    if (options.isTold) process.stdout.write(`seed ${seed}\n${story.join("\n")}\n`);
-    const isOver = options.isUntilFailure && tally.failing.length > 0;
+  for (const chosen of shareOf({ from, to, step, options })) {
+    if (isStopped) break;
+    const { story } = await run(histories, chosen, tally, options.shrinks);
+    if (options.isTold) process.stdout.write(`${chosen.of}\n${story.join("\n")}\n`);
     if (tally.failing.length > 0 || performance.now() - saidAt > 5_000) say();
-    if (isOver) break;
   }
   say();
   await histories.close();
   process.removeAllListeners("disconnect");
   process.disconnect?.();
   return 0;
+}
+
+/** A share's histories, in turn: kept plans before seeds. */
+function* shareOf({ from, to, step, options }: Omit<Share, "connection">): Generator<Chosen> {
+  for (const [nth, { what, plan }] of options.hasKept ? [...HELD, ...FOUND].entries() : [])
+    if (nth % step === from % step) yield { of: what, plan };
+  for (let seed = from; seed < to; seed += step) yield ofSeed(seed);
 }
 
 /** What a server does for others than whoever has it, or for what comes after it: nobody looks at it, and it is thrown away. */

@@ -44,6 +44,16 @@ select x.what
           join orders o on o.id = k.order_id) x
  order by x.id, x.part, x.nth`;
 
+/** What came of each order, in the order in which they came. */
+export const LIVES = `
+select o.placer_order_number as number,
+       array_agg(e.kind order by e.id) as kinds,
+       coalesce(array_agg(e.detail ->> 'code' order by e.id) filter (where e.to_state = 'parked'), '{}') as parked
+  from orders o
+  join order_events e on e.order_id = o.id
+ group by o.id
+ order by o.id`;
+
 /** Which moves, calls and refusals there were. */
 export const COVERED = `
 select 'move: ' || coalesce(e.former, '-') || ' > ' || e.to_state as what, count(*) as times

@@ -159,6 +159,7 @@ export class Disturbances {
           if (await this.#isUnknownToOne()) return void world.later(outside, LEARNT_MS, putBack);
           world.say("outside", `the ledger is put back as it was ${forMs / 1_000} s ago`);
           await this.#noteFrozen(ledger?.epoch ?? 0);
+          this.#scene.wasPutBack = true;
           if (await copy.restore()) this.#scene.lab.sendAllAgain();
         };
         world.later(outside, forMs, putBack);

@@ -1,9 +1,10 @@
 import { inspect } from "node:util";
 import type { LabOrder } from "../lab.ts";
-import { judgeService, judgeWords, type OrderEnd } from "../oracles.ts";
+import { type Judged, judgeService, judgeWords, type OrderEnd } from "../oracles.ts";
 import type { Plan } from "../plan.ts";
+import { judgeTimes, type Life } from "../times.ts";
 import { BEGINNING } from "../world.ts";
-import { COVERED, LIVES_IN_WORDS, OPEN, OPEN_IN_WORDS } from "./asked-of-ledger.ts";
+import { COVERED, LIVES, LIVES_IN_WORDS, OPEN, OPEN_IN_WORDS } from "./asked-of-ledger.ts";
 import { Disturbances } from "./disturbances.ts";
 import { Person } from "./person.ts";
 import { type Given, Scene, type StrikeAt } from "./scene.ts";
@@ -71,6 +72,7 @@ export async function runHistory(plan: Plan, given: Given): Promise<HistoryEnd> 
   const troubles = [
     ...judgeService(judged),
     ...judgeWords(judged),
+    ...(await judgeInTime(scene, judged)),
     ...(trouble === undefined ? [] : [trouble]),
   ];
   if (troubles.length > 0)
@@ -84,6 +86,13 @@ export async function runHistory(plan: Plan, given: Given): Promise<HistoryEnd> 
     ...{ troubles, story: world.log, covered: scene.covered, steps: world.steps },
     simulatedMs: world.now - BEGINNING,
   };
+}
+
+async function judgeInTime(scene: Scene, judged: Judged): Promise<string[]> {
+  // What a copy has forgotten is in no order of time with what it has.
+  if (scene.wasPutBack) return [];
+  const lives = await scene.ledger.ask<Life & Record<string, unknown>>(LIVES);
+  return judgeTimes({ ...judged, sentAt: scene.network.sentAt, released: scene.released, lives });
 }
 
 /** Nothing goes wrong any more. */

@@ -131,6 +131,7 @@ export class Person {
     // As the program's commands do, on the machine of the first daemon.
     await requireNoOlderCopy(site.pool, epochFileOf("daemon 1"));
     const { placerOrderNumber: number = "" } = order;
+    if (what === "release") this.#scene.released.push({ number, at: this.#scene.world.now });
     const run = {
       retry: () => retry(site, order, act),
       discard: () => discard(site, order, act),

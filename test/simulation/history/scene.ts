@@ -54,6 +54,10 @@ export class Scene {
   readonly covered = new Map<string, number>();
   /** How often a person had a failed order done again. */
   readonly doneAgain = new Map<string, number>();
+  /** When a person had an order go on that was on hold, ms. */
+  readonly released: { readonly number: string; readonly at: number }[] = [];
+  /** Whether the ledger was put back to an older copy. */
+  wasPutBack = false;
   /** Nothing goes wrong any more. */
   isQuiet = false;
   /** When a daemon that was frozen woke up last. */
