@@ -88,7 +88,7 @@ describe("orders resolve for an order of the external surface", () => {
           const done = await cli(["orders", "resolve", "C-1", "--procedure-id", wrong]);
           expect(done.status).toBe(1);
           expect(done.stderr).toContain(
-            `the service lists no STORE procedure ${wrong} for the order's subject`,
+            `the service shows no STORE procedure ${wrong} for the order's subject`,
           );
         }
         expect((await cli(["orders", "resolve", "C-1", "--procedure-id", ours])).status).toBe(0);

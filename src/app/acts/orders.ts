@@ -253,11 +253,11 @@ async function requireLinkOf(order: LedgerOrder, link: ServiceLink, site: ActSit
     return ids.includes(link.requestId);
   });
   if (isTheirs) return;
-  const words = `the service lists no ${operation} ${inWords(link)} for the order's subject and facility`;
-  const list =
-    link.surface === "request"
-      ? "`cryobridge service requests --subject CODE`"
-      : "`cryobridge service procedures --subject CODE`";
+  const isExternal = link.surface === "external";
+  const words = `the service shows no ${operation} ${inWords(link)} for the order's subject${isExternal ? ", containers" : ""} and facility`;
+  const list = isExternal
+    ? "`cryobridge service procedures --subject CODE`"
+    : "`cryobridge service requests --subject CODE`";
   const hint = `${list} shows what it has. Only where the facility has confirmed that this one is the order's: add \`--unchecked\`, which links it without asking the service.`;
   throw new Failure("CLI_NOT_APPLICABLE", { message: `${words}; nothing was done`, hint });
 }
