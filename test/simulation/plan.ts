@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { RESULT_FATES } from "./lab.ts";
 import { CALL_FATES, CALL_KINDS } from "./network.ts";
 
-/** All that is chosen for a history; everything else follows from it. */
 const seconds = (least: number, most: number) =>
   fc.integer({ min: least * 10, max: most * 10 }).map((tenths) => tenths * 100);
 
@@ -75,12 +74,12 @@ const at = fc.oneof(
 );
 
 const strike = fc.record({
-  what: fc.constantFrom("kill", "freeze", "freeze"),
+  what: fc.constantFrom<"kill" | "freeze">("kill", "freeze", "freeze"),
   when: fc.constantFrom("before", "after"),
   at: at as fc.Arbitrary<keyof typeof AIMS>,
   nth: fc.integer({ min: 1, max: 4 }),
   // Until it is still sure, is not any more, was taken for dead, and what it had in hand was given up and done again.
-  forMs: fc.constantFrom(2_000, 7_000, 20_000, 40_000),
+  forMs: fc.constantFrom(2_000, 7_000, 20_000, 40_000) as fc.Arbitrary<number>,
 });
 
 /** A STORE that others make for an order's subject, with the order's label where a mark tells the two apart. */
@@ -103,6 +102,7 @@ const person = fc.record({
   near,
 });
 
+/** All that is chosen for a history; everything else follows from it. */
 const drawn = fc.record({
   chance: fc.nat(),
   surface: fc.constantFrom("request", "external"),
@@ -183,6 +183,89 @@ const unattended = fc
     };
   });
 
+/**
+ * A worker that is frozen at a statement about an order until others have taken that over, or are about to: what it does once it wakes up
+ * comes between what they do.
+ */
+const takenOver = fc
+  .record({
+    history: drawn,
+    orders: fc.array(fc.record({ order, subject: fc.constantFrom(0, 0, 1) }), {
+      minLength: 1,
+      maxLength: 2,
+    }),
+    freezes: fc.array(
+      fc.record({
+        when: fc.constantFrom("before", "after"),
+        at: fc.constantFrom(
+          ...(["claims orders", "writes calls down", "raises the epoch", "changes orders"] as const),
+          ...(["records what calls came to", "composes results", "records sent results"] as const),
+        ),
+        nth: fc.integer({ min: 1, max: 2 }),
+        forMs: seconds(14, 26),
+      }),
+      { minLength: 1, maxLength: 2 },
+    ),
+    calls: fc.array(
+      fc.record({ nth: fc.integer({ min: 1, max: 3 }), fate: fc.constantFrom(...CALL_FATES) }),
+      {
+        maxLength: 2,
+      },
+    ),
+  })
+  .map(({ history, orders, freezes, calls }) => ({
+    ...history,
+    daemons: 2 as const,
+    isIntakeApart: false,
+    orders: orders.map(({ order, subject }) => ({ ...order, subject, atMs: 2_000 + (order.atMs % 2_000) })),
+    calls: calls.map((each) => ({ kind: "create" as const, ...each })),
+    strikes: freezes.map((each) => ({ what: "freeze" as const, ...each })),
+    daemonEvents: [],
+    placeEvents: [],
+  }));
+
+/**
+ * Orders of one subject that come at about the same time, and calls of which the service hears nothing or refuses the first: what one waits
+ * for, the next one may go past. What the lab and people do comes while they wait.
+ */
+const neighbours = fc
+  .record({
+    history: drawn,
+    orders: fc.array(
+      fc.record({
+        order,
+        acts: fc.array(fc.record({ act: labAct, afterMs: seconds(0, 6) }), { maxLength: 2 }),
+      }),
+      {
+        minLength: 2,
+        maxLength: 3,
+      },
+    ),
+    calls: fc.array(
+      fc.record({
+        nth: fc.integer({ min: 1, max: 4 }),
+        fate: fc.oneof(
+          fc.constantFrom("refused", "429 before", "502 before", "reset before", "silent before"),
+          fc.constantFrom(...CALL_FATES),
+        ),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+    people: fc.array(fc.record({ person, atMs: seconds(2, 25) }), { maxLength: 2 }),
+  })
+  .map(({ history, orders, calls, people }) => ({
+    ...history,
+    orders: orders.map(({ order, acts }) => ({
+      ...{ ...order, subject: 0, near: null, atMs: 2_000 + (order.atMs % 3_000) },
+      acts: acts.map(({ act, afterMs }) => ({ ...act, near: null, afterMs })),
+    })),
+    calls: calls.map((each) => ({ kind: "create" as const, ...each })),
+    people: people.map(({ person, atMs }) => ({ ...person, near: null, atMs })),
+    daemonEvents: history.daemonEvents.slice(0, 1),
+    placeEvents: [],
+    strikes: [],
+  }));
+
 /** What goes on from `atMs` until `forMs` later. */
 const LASTING: ReadonlySet<string> = new Set(["freeze", "away", "ledger away", "ledger put back"]);
 
@@ -200,7 +283,12 @@ function placed<T extends { atMs: number; near: typeof near extends fc.Arbitrary
 }
 
 export const plans = fc
-  .oneof({ weight: 9, arbitrary: drawn }, { weight: 1, arbitrary: unattended })
+  .oneof(
+    { weight: 6, arbitrary: drawn },
+    { weight: 1, arbitrary: unattended },
+    { weight: 1, arbitrary: takenOver },
+    { weight: 2, arbitrary: neighbours },
+  )
   .map(({ orders, daemonEvents, placeEvents, people, others, ...rest }) => {
     const ofPlaces = placeEvents.flatMap(momentsOf);
     const events = daemonEvents.map((each) => placed(each, ofPlaces));

@@ -73,6 +73,7 @@ export async function runHistory(plan: Plan, given: Given): Promise<HistoryEnd> 
     ...judgeService(judged),
     ...judgeWords(judged),
     ...(await judgeInTime(scene, judged)),
+    ...[...scene.givenUp].map((number) => `a person has to give ${number} up`),
     ...(trouble === undefined ? [] : [trouble]),
   ];
   if (troubles.length > 0)

@@ -71,15 +71,22 @@ export class Person {
     this.#tries.set(String(order.id), tries);
     if (this.#scene.network.quietAt > this.#scene.world.now) return;
     const own = this.#scene.requestsOf(order.placerOrderNumber);
-    const isForgotten = order.failure?.code === "SUBMIT_FORGOTTEN_REQUEST";
+    const { code = "" } = order.failure ?? {};
+    const isForgotten = code === "SUBMIT_FORGOTTEN_REQUEST";
     const there = own.find(isAlive) ?? (isForgotten ? own.at(-1) : undefined);
     if (there && linkOf(order) === undefined && tries <= MOST_RETRIES)
       return this.#do("resolve", order, there);
     if (tries <= MOST_RETRIES) {
-      const { code = "" } = order.failure ?? {};
+      // What is still as unclear as before is looked into with the facility.
+      if (tries > 1 && code === "SUBMIT_UNCERTAIN" && there === undefined)
+        return this.#do("not at service", order);
       if (/^ORDER_|FORGOTTEN/.test(code) && there === undefined) return this.#do("override", order);
       return this.#do("retry", order);
     }
+    // Two containers with one label, a change that a copy has forgotten, and what a gateway has done twice are for the lab to sort out.
+    const isDoubled = this.#scene.service.requests.some(({ isCopy }) => isCopy);
+    if (!isForgotten && !isDoubled && !code.startsWith("CONTAINER_"))
+      this.#scene.givenUp.add(order.placerOrderNumber ?? "");
     return this.#do("discard", order);
   }
 

@@ -56,6 +56,8 @@ export class Scene {
   readonly doneAgain = new Map<string, number>();
   /** When a person had an order go on that was on hold, ms. */
   readonly released: { readonly number: string; readonly at: number }[] = [];
+  /** Orders that a person could not get done, whatever the program said to do. */
+  readonly givenUp = new Set<string>();
   /** Whether the ledger was put back to an older copy. */
   wasPutBack = false;
   /** Nothing goes wrong any more. */
