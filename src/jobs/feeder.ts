@@ -9,7 +9,7 @@ import { releaseAbandoned } from "../ledger/orders/submission.ts";
 import { findDueConnectors } from "../ledger/results/deliveries.ts";
 import { findOpenConnectors } from "../ledger/results/outcomes.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
-import type { JobQueues, NewJob } from "./queues.ts";
+import type { JobQueues } from "./queues.ts";
 import type { InHand } from "./submit/in-hand.ts";
 
 export interface FeederSettings {
@@ -33,7 +33,7 @@ export interface FeederDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** This worker among the others. Only the leader has orders submitted and read; each delivers through its connectors. */
-  readonly worker: Pick<Membership, "id" | "isLeader" | "isSure" | "workers">;
+  readonly worker: Pick<Membership, "id" | "isLeader" | "isSure" | "workers" | "roster">;
   /** What this worker's jobs work on. */
   readonly inHand: InHand;
   /** False while the service is known to be out of reach: then nothing that would call it is handed over. */
@@ -144,27 +144,28 @@ export function startFeeder(deps: FeederDeps): Feeder {
 
 /**
  * Wakes one more worker up, as long as there are some: one that finds more than it can take has the ledger looked at at once.
- * A wake-up has one of a few ids, so that no more of them are there than can run. They are the leader's own, since a wake-up in the hands of
- * a worker that died is given out again when its lock has run out by that worker's clock, which may be an hour ahead: a new leader doesn't
- * wait for that.
+ * A wake-up has one of a few ids, so that no more of them are there than can run.
  */
 async function feedSubmit(
   { isOrderWaiting }: DueWork,
   { queues, worker, settings }: FeederDeps,
 ): Promise<void> {
   if (!isOrderWaiting) return;
-  const wakeUps = Array.from({ length: settings.submitsAtOnce * worker.workers }, (_, n) =>
-    wakeUp(worker.id, n + 1),
-  );
+  const wakeUps = Array.from({ length: settings.submitsAtOnce * worker.workers }, (_, n) => ({
+    jobId: jobId(`submit-${n + 1}`, worker),
+    data: { nth: n + 1 },
+  }));
   const existing = await queues.findExisting(wakeUps.map(({ jobId }) => jobId));
   const free = wakeUps.find(({ jobId }) => !existing.has(jobId));
   if (free) await queues.add("submit", [free]);
 }
 
-const wakeUp = (leader: number, nth: number): NewJob<"submit"> => ({
-  jobId: `submit-${nth}-w${leader}`,
-  data: { nth },
-});
+/**
+ * The id of a job, which is there once until it is done. A job in the hands of a worker that died is given out again when its lock has run out
+ * by that worker's clock, which may be an hour ahead. So ids are those of whoever feeds, and of who there is to work: once one of these is
+ * known to be gone, nothing waits for what it had.
+ */
+const jobId = (what: string, { id, roster }: FeederDeps["worker"]) => `${what}-w${id}-${roster}`;
 
 async function feedTrack(
   { facilities }: DueWork,
@@ -177,7 +178,7 @@ async function feedTrack(
   const due = facilities.filter(isRested);
   await deps.queues.add(
     "track",
-    due.map((facilityId) => ({ jobId: `track-f${facilityId}-w${deps.worker.id}`, data: { facilityId } })),
+    due.map((facilityId) => ({ jobId: jobId(`track-f${facilityId}`, deps.worker), data: { facilityId } })),
   );
   for (const facilityId of due) polledAtByFacility.set(facilityId, now);
 }
@@ -195,7 +196,7 @@ async function feedDeliver(deps: FeederDeps): Promise<void> {
   await deps.queues.add(
     "deliver",
     [...names].map((connector) => ({
-      jobId: `deliver-${connector}-w${deps.worker.id}`,
+      jobId: jobId(`deliver-${connector}`, deps.worker),
       data: { connector },
     })),
   );

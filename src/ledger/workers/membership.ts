@@ -42,6 +42,8 @@ export interface Membership {
   readonly isLeader: boolean;
   /** How many daemons submit from the ledger, this one included if it does; at least 1. */
   readonly workers: number;
+  /** Stands for who submits from the ledger: another text once one of them is gone, or a further one has come. */
+  readonly roster: string;
   /** From now on it may become the leader, and be it while the service answers it: it is ready to do what the leader does. */
   mayLead(isAnswered: () => boolean): void;
   /** From now on each heartbeat looks how far the ledger has come. */
@@ -183,6 +185,10 @@ class Member implements Membership {
 
   get workers(): number {
     return Math.max(1, this.#said?.workers ?? 1);
+  }
+
+  get roster(): string {
+    return `${this.#said?.newest ?? 0}-${this.workers}`;
   }
 
   async join(): Promise<void> {
