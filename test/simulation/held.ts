@@ -7,6 +7,10 @@ const hidden: Plan = { ...plain, service: { ...plain.service, listLagMs: 7_000, 
 
 const answered = (fate: CallFate): Plan => ({ ...hidden, calls: [{ kind: "create", nth: 1, fate }] });
 
+/** Two orders of one subject: what it has in storage, and then the one that is told. */
+const retrieved: Plan["orders"][number] = { operation: "RETRIEVAL", subject: 0, atMs: 25_000, acts: [] };
+const stored: Plan["orders"][number] = { ...retrieved, operation: "STORE" };
+
 const READ_AS_NOTHING = "a success without a readable body counts as nothing done";
 
 /** Histories at moments that seeds seldom meet, each with the fault of `test/mutants` with which it goes wrong. */
@@ -56,6 +60,52 @@ export const HELD: readonly { readonly what: string; readonly fault: string; rea
       orders: [{ operation: "STORE", subject: 0, atMs: 2_500, acts: [{ what: "cancel", afterMs: 8_700 }] }],
       daemonEvents: [{ what: "away", daemon: 0, atMs: 7_100, forMs: 9_800, byMs: 20_000 }],
       placeEvents: [{ what: "ledger put back", atMs: 2_300, forMs: 4_900, byMs: 20_000 }],
+    },
+  },
+  {
+    what: "the lab has stored what others have stored long ago",
+    fault: "a STORE of what the service has in storage already goes on",
+    plan: {
+      ...{ ...plain, orders: [{ ...retrieved, atMs: 3_000 }, stored] },
+      others: [{ what: "STORE", order: 1, atMs: 1_000 }],
+    },
+  },
+  {
+    what: "two containers of a subject have the label that is to be retrieved",
+    fault: "a retrieval takes one of several containers with its label",
+    plan: { ...{ ...plain, orders: [retrieved] }, others: [{ what: "STORE", order: 0, atMs: 1_000 }] },
+  },
+  {
+    what: "the service has the subject's code under another name",
+    fault: "a subject with another name at the service is taken for the order's",
+    plan: { ...plain, hasNamesake: true },
+  },
+  {
+    what: "a worker that has written its call down wakes up once another one has made the call",
+    fault: "a worker that others took for dead sends",
+    plan: {
+      ...{ ...plain, daemons: 2 },
+      strikes: [{ what: "freeze", when: "after", at: "writes calls down", nth: 1, forMs: 40_000 }],
+    },
+  },
+  {
+    what: "a retrieval is lost on the way, and others have had another container of the subject retrieved",
+    fault: "a request without a mark is made without a snapshot",
+    plan: {
+      ...{ ...plain, orders: [retrieved], calls: [{ kind: "create", nth: 1, fate: "silent before" }] },
+      others: [{ what: "RETRIEVAL", order: 0, atMs: 1_000 }],
+    },
+  },
+  {
+    what: "the service can't be reached for the first of two orders of a subject",
+    fault: "a later order of a lane overtakes an earlier one that waits",
+    plan: {
+      ...plain,
+      orders: [
+        { ...stored, atMs: 3_000 },
+        { ...stored, atMs: 3_300 },
+      ],
+      calls: [{ kind: "create", nth: 1, fate: "refused" }],
     },
   },
 ];

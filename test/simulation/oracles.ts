@@ -18,6 +18,8 @@ export interface Judged {
   readonly ends: readonly OrderEnd[];
   /** How often a person had a failed order done again. */
   readonly doneAgain: ReadonlyMap<string, number>;
+  /** Orders that a person had go on in spite of what the program had found. */
+  readonly overridden: ReadonlySet<string>;
 }
 
 /** The orders that a request of the service may be of. */
@@ -50,6 +52,8 @@ export function judgeService(judged: Judged): string[] {
     if (order === undefined || request.containers.length !== 1) troubles.push(`invented: ${nameOf(request)}`);
     else if (order.subject !== request.subjectCode)
       troubles.push(`for the wrong subject: ${nameOf(request)}`);
+    else if (!judged.overridden.has(order.number) && !request.isCopy)
+      troubles.push(...judgeKnown(request, judged));
   }
   for (const order of orders) {
     const own = service.requests.filter(
@@ -60,6 +64,17 @@ export function judgeService(judged: Judged): string[] {
       troubles.push(`doubled: ${order.number} is ${own.map(nameOf).join(" and ")} at the service`);
   }
   return troubles;
+}
+
+/** What the service shows keeps an order from being asked for, unless a person has it go on. */
+function judgeKnown(request: Request, { service }: Judged): string[] {
+  const { type, sameThere, subjectCode } = request;
+  const subject = service.subjects.find(({ code }) => code === subjectCode);
+  return [
+    ...(type === "STORE" && sameThere > 0 ? [`in storage already: ${nameOf(request)}`] : []),
+    ...(type === "RETRIEVAL" && sameThere > 1 ? [`one of several: ${nameOf(request)}`] : []),
+    ...(subject?.firstName === "Ada" ? [] : [`for a namesake: ${nameOf(request)}`]),
+  ];
 }
 
 /** ORC-5 of an order's last word, by its state; of a control's answer, too. */

@@ -82,8 +82,16 @@ const strike = fc.record({
   forMs: fc.constantFrom(2_000, 7_000, 20_000, 40_000) as fc.Arbitrary<number>,
 });
 
-/** A STORE that others make for an order's subject, with the order's label where a mark tells the two apart. */
-const other = fc.record({ order: fc.integer({ min: 0, max: 2 }), atMs: seconds(0, 30), near });
+/**
+ * What others make for an order's subject: a STORE, with the order's label where a mark tells the two apart; or, before the order comes, a
+ * retrieval of another container.
+ */
+const other = fc.record({
+  what: fc.constantFrom<"STORE" | "RETRIEVAL">("STORE", "STORE", "RETRIEVAL"),
+  order: fc.integer({ min: 0, max: 2 }),
+  atMs: seconds(0, 30),
+  near,
+});
 
 const placeEvent = fc.record({
   what: fc.constantFrom(
@@ -137,6 +145,8 @@ const drawn = fc.record({
   strikes: fc.array(strike, { maxLength: 2 }),
   correlation: fc.constantFrom("token", "token", "labels"),
   others: fc.array(other, { maxLength: 1 }),
+  /** Whether the service has the first order's subject under another name. */
+  hasNamesake: fc.integer({ min: 0, max: 19 }).map((drawn) => drawn === 19),
 });
 
 /**
@@ -202,7 +212,7 @@ const takenOver = fc
           ...(["records what calls came to", "composes results", "records sent results"] as const),
         ),
         nth: fc.integer({ min: 1, max: 2 }),
-        forMs: seconds(14, 26),
+        forMs: seconds(14, 45),
       }),
       { minLength: 1, maxLength: 2 },
     ),
@@ -312,5 +322,8 @@ export const plans = fc
 
 type Drawn = typeof plans extends fc.Arbitrary<infer T> ? T : never;
 
-/** Of a plan that was kept before it was drawn, too, each daemon takes orders in and works them off. */
-export type Plan = Omit<Drawn, "isIntakeApart"> & Partial<Pick<Drawn, "isIntakeApart">>;
+/** What a plan that was kept before it was drawn does not have: then it is as if it were false, and others make a STORE. */
+type Since = "isIntakeApart" | "hasNamesake";
+type Other = Drawn["others"][number];
+export type Plan = Omit<Drawn, Since | "others"> &
+  Partial<Pick<Drawn, Since>> & { others: (Omit<Other, "what"> & Partial<Pick<Other, "what">>)[] };

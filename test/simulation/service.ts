@@ -19,6 +19,8 @@ export interface Container {
   readonly description: string;
   readonly subjectCode: string;
   storedAt?: number;
+  /** Since when it is there, whatever the service's clock said. */
+  thereSince?: number;
 }
 
 /** A procedure request; on the external surface there is none, and its procedure stands for itself. */
@@ -37,6 +39,8 @@ export interface Request {
   readonly isCopy: boolean;
   /** Whether others made it by themselves. */
   readonly isOthers: boolean;
+  /** How many containers of the subject with its label were in storage when it came, and had been for so long that everybody could know. */
+  readonly sameThere: number;
   status: "PENDING" | "ACCEPTED" | "REJECTED" | "CANCELLED";
   acceptedAt?: number;
   procedure?: Procedure;
@@ -85,6 +89,10 @@ export interface Arrival {
   readonly isCopy: boolean;
 }
 
+/** A container that is none of the lab's. */
+export const OTHERS = "O-1";
+/** Who looks, and acts by it within this, knows of what has been in lists for as long, ms. */
+const KNOWN_AFTER_MS = 10_000;
 /** Requests that others make while a list is read. */
 const MOST_OF_OTHERS = 8;
 const FACILITY = { id: 12, name: "North" };
@@ -131,6 +139,16 @@ export class SimulatedService {
     this.containers.push({
       ...{ id: this.#next(), label, description: "from before", subjectCode: subject.code },
       storedAt: this.now - 86_400_000,
+      thereSince: 0,
+    });
+  }
+
+  /** Somebody else has registered the code of a subject before the history begins. */
+  addNamesake(code: string): void {
+    const who = { firstName: "Bea", lastName: "Other", dateOfBirth: "1971-12-01" };
+    this.subjects.push({
+      ...{ id: this.#next(), facilityId: FACILITY.id, code, ...who },
+      ...{ createdAt: this.now - 86_400_000, madeAt: 0 },
     });
   }
 
@@ -254,9 +272,15 @@ export class SimulatedService {
     return { status: 201, body: surface === "external" ? this.#external(request) : this.#request(request) };
   }
 
-  #make(given: Omit<Request, "id" | "createdAt" | "madeAt" | "status">): Request {
+  #make(given: Omit<Request, "id" | "createdAt" | "madeAt" | "status" | "sameThere">): Request {
+    const knownFrom = this.#world.now - this.#traits.listLagMs - KNOWN_AFTER_MS;
+    const sameThere = this.containers.filter(
+      ({ label, subjectCode, thereSince = Number.POSITIVE_INFINITY }) =>
+        subjectCode === given.subjectCode && label === given.containers[0]?.label && thereSince <= knownFrom,
+    ).length;
     const request: Request = {
       ...{ id: this.#next(), ...given, createdAt: this.now, madeAt: this.#world.now, status: "PENDING" },
+      sameThere,
     };
     if (request.surface === "external")
       request.procedure = { id: request.id, createdAt: this.now, status: "PENDING" };
@@ -264,6 +288,16 @@ export class SimulatedService {
     this.#world.say("service", `makes ${nameOf(request)}${request.isCopy ? ", a copy" : ""}`);
     this.#world.later(this.#staff, this.#traits.staffMs, () => this.#review(request));
     return request;
+  }
+
+  /** Others have a container retrieved that is there since before the history. */
+  retrieveForOthers(surface: Request["surface"], subjectCode: string): void {
+    const there = this.containers.find((each) => each.subjectCode === subjectCode && each.label === OTHERS);
+    if (there === undefined) return;
+    this.#make({
+      ...{ surface, type: "RETRIEVAL", facilityId: FACILITY.id, subjectCode, containers: [there], call: 0 },
+      ...{ isCopy: false, isOthers: true },
+    });
   }
 
   /** Others have a container stored, with whatever label. */
@@ -302,9 +336,12 @@ export class SimulatedService {
     procedure.completedAt = this.now;
     if (end === "COMPLETED") {
       for (const each of request.containers) {
-        if (request.type === "STORE") each.storedAt = this.now;
-        else {
+        if (request.type === "STORE") {
+          each.storedAt = this.now;
+          each.thereSince = this.#world.now;
+        } else {
           delete each.storedAt;
+          delete each.thereSince;
           this.containers.splice(this.containers.indexOf(each), 1);
         }
       }

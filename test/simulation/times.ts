@@ -24,7 +24,7 @@ export interface Timed extends Judged {
 const OUT_OF_TURN = new Set(["parked", "held", "released", "changed", "corrected", "retried", "discarded"]);
 /** ORC-1 of the last word of an order, and of one about its way. */
 const ENDED = new Set(["OC", "OD", "RE", "CR"]);
-const ON_ITS_WAY = new Set(["SC", "OK"]);
+const ON_ITS_WAY = new Set(["SC", "OK", "OH"]);
 
 /**
  * What is judged by time: nothing is asked for while it is on hold, out of its turn, or once it ended or was changed; no word of the way

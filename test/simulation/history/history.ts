@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import type { LabOrder } from "../lab.ts";
 import { type Judged, judgeService, judgeWords, type OrderEnd } from "../oracles.ts";
 import type { Plan } from "../plan.ts";
+import { OTHERS } from "../service.ts";
 import { judgeTimes, type Life } from "../times.ts";
 import { BEGINNING } from "../world.ts";
 import { COVERED, LIVES, LIVES_IN_WORDS, OPEN, OPEN_IN_WORDS } from "./asked-of-ledger.ts";
@@ -33,6 +34,9 @@ export async function runHistory(plan: Plan, given: Given): Promise<HistoryEnd> 
   const scene = new Scene(plan, given, strikeAt);
   const person = new Person(scene);
   const disturbances = new Disturbances(scene, person);
+  if (plan.hasNamesake) scene.service.addNamesake(scene.orders[0]?.subject ?? "");
+  for (const { what, order } of plan.others)
+    if (what === "RETRIEVAL") scene.addStored(scene.orders[order % plan.orders.length] as LabOrder, OTHERS);
   for (const [index, { operation }] of plan.orders.entries()) {
     const order = scene.orders[index] as LabOrder;
     if (operation === "RETRIEVAL") scene.addStored(order, order.label);
@@ -67,7 +71,7 @@ export async function runHistory(plan: Plan, given: Given): Promise<HistoryEnd> 
   await cover(scene);
   const judged = {
     ...{ orders: scene.orders, labelsOf: scene.labelsOf, service: scene.service, lab: scene.lab, ends },
-    doneAgain: scene.doneAgain,
+    ...{ doneAgain: scene.doneAgain, overridden: scene.overridden },
   };
   const troubles = [
     ...judgeService(judged),

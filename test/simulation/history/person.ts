@@ -83,9 +83,9 @@ export class Person {
       if (/^ORDER_|FORGOTTEN/.test(code) && there === undefined) return this.#do("override", order);
       return this.#do("retry", order);
     }
-    // Two containers with one label, a change that a copy has forgotten, and what a gateway has done twice are for the lab to sort out.
+    // A namesake, two containers with one label, a change that a copy has forgotten, and what a gateway has done twice are for the lab to sort out.
     const isDoubled = this.#scene.service.requests.some(({ isCopy }) => isCopy);
-    if (!isForgotten && !isDoubled && !code.startsWith("CONTAINER_"))
+    if (!isForgotten && !isDoubled && !/^(CONTAINER|SUBJECT)_/.test(code))
       this.#scene.givenUp.add(order.placerOrderNumber ?? "");
     return this.#do("discard", order);
   }
@@ -166,6 +166,7 @@ export class Person {
     const [isDone, words] = acted;
     this.#scene.count(`person: ${what}${isDone ? "" : ", not done"}`);
     this.#scene.world.say("a person", `${what} of ${number}: ${words.slice(0, 120)}`);
+    if (isDone && what === "override") this.#scene.overridden.add(number);
     if (isDone && isAgain) this.#scene.doneAgain.set(number, (this.#scene.doneAgain.get(number) ?? 0) + 1);
   }
 }

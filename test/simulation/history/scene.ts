@@ -54,6 +54,8 @@ export class Scene {
   readonly covered = new Map<string, number>();
   /** How often a person had a failed order done again. */
   readonly doneAgain = new Map<string, number>();
+  /** Orders that a person had go on in spite of what the program had found. */
+  readonly overridden = new Set<string>();
   /** When a person had an order go on that was on hold, ms. */
   readonly released: { readonly number: string; readonly at: number }[] = [];
   /** Orders that a person could not get done, whatever the program said to do. */
