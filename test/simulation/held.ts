@@ -85,15 +85,18 @@ export const HELD: readonly { readonly what: string; readonly fault: string; rea
     fault: "a worker that others took for dead sends",
     plan: {
       ...{ ...plain, daemons: 2 },
-      strikes: [{ what: "freeze", when: "after", at: "writes calls down", nth: 1, forMs: 40_000 }],
+      strikes: [{ what: "freeze", when: "after", at: "writes calls down", nth: 2, forMs: 40_000 }],
     },
   },
   {
-    what: "a retrieval is lost on the way, and others have had another container of the subject retrieved",
-    fault: "a request without a mark is made without a snapshot",
+    what: "the lab orders twice, by two numbers, that a container is stored",
+    fault: "the same container is stored a second time",
     plan: {
-      ...{ ...plain, orders: [retrieved], calls: [{ kind: "create", nth: 1, fate: "silent before" }] },
-      others: [{ what: "RETRIEVAL", order: 0, atMs: 1_000 }],
+      ...plain,
+      orders: [
+        { ...stored, atMs: 3_000 },
+        { ...stored, atMs: 3_300, same: 0 },
+      ],
     },
   },
   {

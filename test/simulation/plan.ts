@@ -325,5 +325,9 @@ type Drawn = typeof plans extends fc.Arbitrary<infer T> ? T : never;
 /** What a plan that was kept before it was drawn does not have: then it is as if it were false, and others make a STORE. */
 type Since = "isIntakeApart" | "hasNamesake";
 type Other = Drawn["others"][number];
-export type Plan = Omit<Drawn, Since | "others"> &
-  Partial<Pick<Drawn, Since>> & { others: (Omit<Other, "what"> & Partial<Pick<Other, "what">>)[] };
+export type Plan = Omit<Drawn, Since | "others" | "orders"> &
+  Partial<Pick<Drawn, Since>> & {
+    others: (Omit<Other, "what"> & Partial<Pick<Other, "what">>)[];
+    /** One may be for the container of another one, by its place from 0: what that leads to is seldom what it was, so none is drawn. */
+    orders: (Drawn["orders"][number] & { readonly same?: number })[];
+  };

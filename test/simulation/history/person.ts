@@ -83,9 +83,10 @@ export class Person {
       if (/^ORDER_|FORGOTTEN/.test(code) && there === undefined) return this.#do("override", order);
       return this.#do("retry", order);
     }
-    // A namesake, two containers with one label, a change that a copy has forgotten, and what a gateway has done twice are for the lab to sort out.
+    // Of what it has sent the program says what to do; but a change that a copy has forgotten, and what a gateway has done twice, is for the
+    // lab to sort out, as is all that the order itself asks for.
     const isDoubled = this.#scene.service.requests.some(({ isCopy }) => isCopy);
-    if (!isForgotten && !isDoubled && !/^(CONTAINER|SUBJECT)_/.test(code))
+    if (/^(SUBMIT|SERVICE)_/.test(code) && !isForgotten && !isDoubled)
       this.#scene.givenUp.add(order.placerOrderNumber ?? "");
     return this.#do("discard", order);
   }

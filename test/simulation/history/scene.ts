@@ -113,8 +113,9 @@ export class Scene {
     this.lab = new SimulatedLab(world, this.machines, (nth) =>
       this.isQuiet ? undefined : plan.results.find((each) => each.nth === nth)?.fate,
     );
-    this.orders = plan.orders.map(({ operation, subject }, index) => ({
-      ...{ number: `P-${index + 1}`, operation, subject: `S-${subject + 1}`, label: `V-${index + 1}` },
+    this.orders = plan.orders.map(({ operation, subject, same }, index) => ({
+      ...{ number: `P-${index + 1}`, operation, subject: `S-${subject + 1}` },
+      label: `V-${(same ?? index) + 1}`,
     }));
     for (const { number, label } of this.orders) this.labelsOf.set(number, [label]);
   }
