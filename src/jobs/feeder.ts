@@ -33,7 +33,7 @@ export interface FeederDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** This worker among the others. Only the leader has orders submitted and read; each delivers through its connectors. */
-  readonly worker: Pick<Membership, "id" | "isLeader" | "isSure" | "workers" | "roster">;
+  readonly worker: Pick<Membership, "id" | "isLeader" | "isSure" | "workers" | "rosterChanges">;
   /** What this worker's jobs work on. */
   readonly inHand: InHand;
   /** False while the service is known to be out of reach: then nothing that would call it is handed over. */
@@ -144,7 +144,7 @@ export function startFeeder(deps: FeederDeps): Feeder {
 
 /**
  * Wakes one more worker up, as long as there are some: one that finds more than it can take has the ledger looked at at once.
- * A wake-up has one of a few ids, so that no more of them are there than can run.
+ * A wake-up has one of a few ids, so that no more of them are there than can run, while nobody comes or goes.
  */
 async function feedSubmit(
   { isOrderWaiting }: DueWork,
@@ -152,7 +152,7 @@ async function feedSubmit(
 ): Promise<void> {
   if (!isOrderWaiting) return;
   const wakeUps = Array.from({ length: settings.submitsAtOnce * worker.workers }, (_, n) => ({
-    jobId: jobId(`submit-${n + 1}`, worker),
+    jobId: jobIdOf(`submit-${n + 1}`, worker),
     data: { nth: n + 1 },
   }));
   const existing = await queues.findExisting(wakeUps.map(({ jobId }) => jobId));
@@ -161,11 +161,11 @@ async function feedSubmit(
 }
 
 /**
- * The id of a job, which is there once until it is done. A job in the hands of a worker that died is given out again when its lock has run out
- * by that worker's clock, which may be an hour ahead. So ids are those of whoever feeds, and of who there is to work: once one of these is
- * known to be gone, nothing waits for what it had.
+ * Ids name the feeder, and how often others have come and gone. A job in the hands of a worker that died blocks its id until the lock has run
+ * out by that worker's clock, which may be an hour ahead: a new id does not wait for that.
  */
-const jobId = (what: string, { id, roster }: FeederDeps["worker"]) => `${what}-w${id}-${roster}`;
+const jobIdOf = (what: string, { id, rosterChanges }: FeederDeps["worker"]) =>
+  `${what}-w${id}-${rosterChanges}`;
 
 async function feedTrack(
   { facilities }: DueWork,
@@ -178,7 +178,7 @@ async function feedTrack(
   const due = facilities.filter(isRested);
   await deps.queues.add(
     "track",
-    due.map((facilityId) => ({ jobId: jobId(`track-f${facilityId}`, deps.worker), data: { facilityId } })),
+    due.map((facilityId) => ({ jobId: jobIdOf(`track-f${facilityId}`, deps.worker), data: { facilityId } })),
   );
   for (const facilityId of due) polledAtByFacility.set(facilityId, now);
 }
@@ -196,7 +196,7 @@ async function feedDeliver(deps: FeederDeps): Promise<void> {
   await deps.queues.add(
     "deliver",
     [...names].map((connector) => ({
-      jobId: jobId(`deliver-${connector}`, deps.worker),
+      jobId: jobIdOf(`deliver-${connector}`, deps.worker),
       data: { connector },
     })),
   );

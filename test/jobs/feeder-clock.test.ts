@@ -94,7 +94,7 @@ const feederDeps = (
   connectors: readonly string[],
 ): FeederDeps => ({
   ...{ pool, queues, clock: systemClock, logger: silent },
-  worker: { id: 1, isSure: true, isLeader: true, workers: 1, roster: "1-1" },
+  worker: { id: 1, isSure: true, isLeader: true, workers: 1, rosterChanges: 1 },
   inHand: new InHand(),
   isServiceReachable: () => false,
   mayTryLab: () => false,

@@ -62,7 +62,7 @@ test("a ledger in which nothing is due is asked for nothing but what is due, onc
       queues: {
         add: async (_queue: string, jobs: object[]) => void given.push(...jobs),
       } as unknown as FeederDeps["queues"],
-      worker: { id: 1, isSure: true, isLeader: true, workers: 1, roster: "1-1" },
+      worker: { id: 1, isSure: true, isLeader: true, workers: 1, rosterChanges: 1 },
       inHand: new InHand(),
       isServiceReachable: () => true,
       mayTryLab: () => true,

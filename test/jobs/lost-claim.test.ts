@@ -55,7 +55,7 @@ test("a claim that comes about only after its worker gave it up is given back al
       await commit(pool, [aRecord(1, [anOrder({ placerOrderNumber: "A-1" })])]);
       const inHand = new InHand();
       const common = { clock: systemClock, logger: silent, inHand };
-      const worker = { id: me.id, isSure: true, isLeader: false, workers: 1, roster: "1-1" };
+      const worker = { id: me.id, isSure: true, isLeader: false, workers: 1, rosterChanges: 1 };
       const held = await holdFirstCommit(pool, "orders");
       const cut = way.cutAt("commit\0", "server", "set state = 'submitting'");
       const deps = { ...common, pool: way.pool, worker, settings: SUBMIT_SETTINGS } as unknown as SubmitDeps;

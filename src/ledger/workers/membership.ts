@@ -42,8 +42,8 @@ export interface Membership {
   readonly isLeader: boolean;
   /** How many daemons submit from the ledger, this one included if it does; at least 1. */
   readonly workers: number;
-  /** Stands for who submits from the ledger: another text once one of them is gone, or a further one has come. */
-  readonly roster: string;
+  /** How often daemons that submit have come or gone since this one heard of them first; only ever goes up. */
+  readonly rosterChanges: number;
   /** From now on it may become the leader, and be it while the service answers it: it is ready to do what the leader does. */
   mayLead(isAnswered: () => boolean): void;
   /** From now on each heartbeat looks how far the ledger has come. */
@@ -146,6 +146,8 @@ class Member implements Membership {
   #session: Session | undefined;
   #former: Session | undefined;
   #said: Heartbeat | undefined;
+  #workerIds = "";
+  #rosterChanges = 0;
   /** When the latest heartbeat that was answered was sent, by both clocks: one stands still while a machine sleeps, one may jump. */
   #sentAt = NEVER;
   #ledgerAt = { monotonic: 0, ms: 0 };
@@ -187,8 +189,8 @@ class Member implements Membership {
     return Math.max(1, this.#said?.workers ?? 1);
   }
 
-  get roster(): string {
-    return `${this.#said?.newest ?? 0}-${this.workers}`;
+  get rosterChanges(): number {
+    return this.#rosterChanges;
   }
 
   async join(): Promise<void> {
@@ -375,6 +377,9 @@ class Member implements Membership {
     compare?.(said);
     const wasLeader = this.#said?.isLeader;
     this.#said = said;
+    const workerIds = said.workerIds.join();
+    if (workerIds !== this.#workerIds) this.#rosterChanges += 1;
+    this.#workerIds = workerIds;
     this.#sentAt = sentAt;
     this.#ledgerAt = { monotonic: sentAt.monotonic, ms: said.nowMs };
     for (const listener of this.#listeners) listener(newsOf(said));

@@ -86,10 +86,11 @@ select me.is_draining as "isDraining",
           from workers w
          where w.ended_at is null
            and 'worker' = any (w.roles)) as workers,
-       (select coalesce(max(w.id), 0)
-          from workers w
-         where w.ended_at is null
-           and 'worker' = any (w.roles)) as newest,
+       array(select w.id
+               from workers w
+              where w.ended_at is null
+                and 'worker' = any (w.roles)
+              order by w.id) as "workerIds",
        ${CALLING_COMMANDS} as commands,
        array(select w.id
                from workers w
@@ -116,8 +117,8 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   readonly isLeader: boolean;
   /** How many daemons with the role `worker` there are, this one included. */
   readonly workers: number;
-  /** The number of the one of them that came last; 0 where there is none. */
-  readonly newest: number;
+  /** The ids of these, in ascending order. */
+  readonly workerIds: readonly number[];
   /** How many commands call the service beside them. */
   readonly commands: number;
   /** How many calls the service takes, and how long ago it said so, ms; null where it never did. */
@@ -139,7 +140,7 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
 export function newsOf(
   said: Omit<
     Heartbeat,
-    "isDraining" | "reload" | "isLeader" | "newest" | "gone" | "epoch" | "restores" | "nowMs"
+    "isDraining" | "reload" | "isLeader" | "workerIds" | "gone" | "epoch" | "restores" | "nowMs"
   >,
 ): ServiceNews {
   const { workers, commands, pauseMs, cause, text, since, failingMs, leftMs } = said;

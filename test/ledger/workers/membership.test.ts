@@ -426,3 +426,21 @@ test("a worker that a person asks to stop hears of it once, and leads no more", 
       expect(heard.filter((word) => word === "drain")).toHaveLength(1);
     }),
   ));
+
+test("each daemon that comes or goes is counted once, and a daemon that comes back is another one", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "first", async (first) => {
+      const changes: number[] = [];
+      const note = async () => {
+        await beats(first, 2);
+        changes.push(first.rosterChanges);
+      };
+      await note();
+      await note();
+      await withMember(ledger, "second", note);
+      await note();
+      await withMember(ledger, "second", note);
+      await note();
+      expect(changes).toEqual([1, 1, 2, 3, 4, 5]);
+    }),
+  ));
