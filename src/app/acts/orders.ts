@@ -254,7 +254,10 @@ async function requireLinkOf(order: LedgerOrder, link: ServiceLink, site: ActSit
   });
   if (isTheirs) return;
   const isExternal = link.surface === "external";
-  const words = `the service shows no ${operation} ${inWords(link)} for the order's subject${isExternal ? ", containers" : ""} and facility`;
+  const same = isExternal
+    ? "subject, facility and containers, as far as they are known"
+    : "subject and facility";
+  const words = `the service shows no ${operation} ${inWords(link)} for the order's ${same}`;
   const list = isExternal
     ? "`cryobridge service procedures --subject CODE`"
     : "`cryobridge service requests --subject CODE`";
