@@ -101,7 +101,7 @@ async function askSimulation(copy: string, seeds: string): Promise<Verdict> {
   const child = spawn(process.execPath, words, { cwd: copy, stdio: ["ignore", "pipe", "ignore"] });
   const said = (await child.stdout.toArray()).join("");
   if (/: 0 went wrong/.test(said)) return "survived";
-  // Each that goes wrong is told as soon as it did, so the first one has the first line.
+  // Each is printed as soon as it fails, so the first one has the first line.
   return { caughtBy: said.split("\n", 1)[0] || "a simulation that could not be run" };
 }
 

@@ -7,7 +7,7 @@ const hidden: Plan = { ...plain, service: { ...plain.service, listLagMs: 7_000, 
 
 const answered = (fate: CallFate): Plan => ({ ...hidden, calls: [{ kind: "create", nth: 1, fate }] });
 
-/** Two orders of one subject: what it has in storage, and then the one that is told. */
+/** What plans below change: a RETRIEVAL, and the same as a STORE. */
 const retrieved: Plan["orders"][number] = { operation: "RETRIEVAL", subject: 0, atMs: 25_000, acts: [] };
 const stored: Plan["orders"][number] = { ...retrieved, operation: "STORE" };
 
@@ -109,6 +109,14 @@ export const HELD: readonly { readonly what: string; readonly fault: string; rea
         { ...stored, atMs: 3_300 },
       ],
       calls: [{ kind: "create", nth: 1, fate: "refused" }],
+    },
+  },
+  {
+    what: "a retrieval that was lost on the way is tried again by a person",
+    fault: "a person's retry does not count as having seen the calls",
+    plan: {
+      ...{ ...plain, orders: [{ ...retrieved, atMs: 3_000 }] },
+      calls: [{ kind: "create", nth: 1, fate: "silent before" }],
     },
   },
 ];

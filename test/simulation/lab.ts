@@ -35,7 +35,7 @@ export interface Asked {
   readonly number: string;
   readonly what: "hold" | "release";
   readonly at: number;
-  heardAt: number;
+  acknowledgedAt: number;
 }
 
 interface Message {
@@ -104,7 +104,7 @@ export class SimulatedLab {
   ask(control: "HD" | "RL", { number, subject }: LabOrder): void {
     const what = control === "HD" ? "hold" : "release";
     const name = `${what}s ${number}`;
-    const asked = { number, what, at: this.#world.now, heardAt: Number.POSITIVE_INFINITY } as const;
+    const asked = { number, what, at: this.#world.now, acknowledgedAt: Number.POSITIVE_INFINITY } as const;
     this.asked.push(asked);
     this.#send({ name, text: ormControl(control, { number, subject }), number, isAnswered: false, asked });
   }
@@ -168,7 +168,7 @@ export class SimulatedLab {
     const [, code = ""] = /\rMSA\|(\w+)/.exec(reply) ?? [];
     if (code === "") return;
     message.isAnswered = true;
-    if (message.asked) message.asked.heardAt = this.#world.now;
+    if (message.asked) message.asked.acknowledgedAt = this.#world.now;
     this.#waiting -= 1;
     if (code === "CA" || code === "AA") this.accepted.add(message.number);
     else {

@@ -51,8 +51,8 @@ export class SimulatedNetwork {
   /** By when everything that left has arrived or never will. */
   quietAt = 0;
   readonly fatesMet = new Map<string, number>();
-  /** When each call left, ms. */
-  readonly sentAt = new Map<number, number>();
+  /** When each call to create was made, ms, also where it did not get out. */
+  readonly createdAt = new Map<number, number>();
   readonly #world: World;
   readonly #service: SimulatedService;
   readonly #settings: NetworkSettings;
@@ -86,7 +86,7 @@ export class SimulatedNetwork {
     this.#counts.set(kind, nth);
     this.#calls += 1;
     const call = this.#calls;
-    if (kind === "create") this.sentAt.set(call, world.now);
+    if (kind === "create") this.createdAt.set(call, world.now);
     const fate = fateOf(kind, nth, actor.name);
     if (fate !== undefined)
       this.fatesMet.set(`${kind}: ${fate}`, (this.fatesMet.get(`${kind}: ${fate}`) ?? 0) + 1);

@@ -328,6 +328,9 @@ type Other = Drawn["others"][number];
 export type Plan = Omit<Drawn, Since | "others" | "orders"> &
   Partial<Pick<Drawn, Since>> & {
     others: (Omit<Other, "what"> & Partial<Pick<Other, "what">>)[];
-    /** One may be for the container of another one, by its place from 0: what that leads to is seldom what it was, so none is drawn. */
+    /**
+     * Whose container it is for, by that order's place from 0. Not drawn, since no oracle can tell the requests of the two apart: only for
+     * plans in which the second one is never sent.
+     */
     orders: (Drawn["orders"][number] & { readonly same?: number })[];
   };

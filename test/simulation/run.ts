@@ -21,8 +21,8 @@ const SAY_EVERY_MS = 30_000;
 
 /** A history that went wrong, and the shortest one of its kind. */
 export interface Failing {
-  /** What it comes from: a seed, or what is told of a kept plan. */
-  readonly of: string;
+  /** The seed, or the name of a kept plan. */
+  readonly source: string;
   readonly troubles: readonly string[];
   readonly plan: Plan;
   readonly story: readonly string[];
@@ -51,16 +51,16 @@ export function planOf(seed: number): Plan {
 }
 
 /** A history that is to be run: of a seed, or of a plan that is kept. */
-export interface Chosen {
-  readonly of: string;
+interface Chosen {
+  readonly source: string;
   readonly plan: Plan;
   readonly seed?: number;
 }
 
-export const ofSeed = (seed: number): Chosen => ({ of: `seed ${seed}`, plan: planOf(seed), seed });
+export const ofSeed = (seed: number): Chosen => ({ source: `seed ${seed}`, plan: planOf(seed), seed });
 
 /** Runs a history; one of a seed that goes wrong is shrunk to a short one that goes wrong in the same way. */
-export async function run(
+export async function runChosen(
   histories: Histories,
   chosen: Chosen,
   tally: Tally,
@@ -80,19 +80,19 @@ const kindOf = (trouble: string) => trouble.replaceAll(/\d+/g, "").slice(0, 40);
 
 async function shrink(
   histories: Histories,
-  { of, plan, seed }: Chosen,
+  { source, plan, seed }: Chosen,
   first: HistoryEnd,
   most: number,
 ): Promise<Failing> {
   const kinds = new Set(first.troubles.map(kindOf));
-  let shortest: Failing = { of, troubles: first.troubles, plan, story: first.story };
+  let shortest: Failing = { source, troubles: first.troubles, plan, story: first.story };
   let runs = 0;
   const isAlike = fc.asyncProperty(plans, async (smaller) => {
     if (runs >= most) return true;
     runs += 1;
     const { troubles, story } = await histories.run(smaller);
     if (!troubles.some((each) => kinds.has(kindOf(each)))) return true;
-    shortest = { of, troubles, plan: smaller, story };
+    shortest = { source, troubles, plan: smaller, story };
     return false;
   });
   if (most > 0 && seed !== undefined) await fc.check(isAlike, { seed, numRuns: 1 });
@@ -100,9 +100,9 @@ async function shrink(
 }
 
 /** A failing history, to read. */
-export function tell({ of, troubles, plan, story }: Failing): string {
+export function tell({ source, troubles, plan, story }: Failing): string {
   const told = story.map((each) => `  ${each}`).join("\n");
-  return `${of}: ${troubles.join("; ")}\n${JSON.stringify(plan)}\n${told}\n`;
+  return `${source}: ${troubles.join("; ")}\n${JSON.stringify(plan)}\n${told}\n`;
 }
 
 interface RunOptions {
@@ -130,7 +130,7 @@ interface Report extends Omit<Tally, "covered"> {
   readonly covered: readonly (readonly [string, number])[];
 }
 
-/** Runs seeds in several processes on a server of their own, and prints what came of them. Gives the exit status. */
+/** Runs kept plans and seeds in several processes on a server of their own, and prints what came of them. Gives the exit status. */
 export async function runSeeds(options: RunOptions): Promise<number> {
   const { from, seeds, processes, hasKept } = options;
   const share = process.env.SIMULATION_SHARE;
@@ -187,7 +187,7 @@ export async function runSeeds(options: RunOptions): Promise<number> {
     process.stdout.write(`${String(times).padStart(9)}  ${what}\n`);
   say();
   process.stdout.write(
-    `seeds from ${from}, ${total.histories} histories: ${total.failing.length} went wrong${total.failing.length > 0 ? ` (${total.failing.map(({ of }) => of).join(", ")})` : ""}; ${(total.simulatedMs / 3_600_000).toFixed(1)} simulated hours, ${total.steps} steps\n`,
+    `seeds from ${from}, ${total.histories} of ${all} histories: ${total.failing.length} went wrong${total.failing.length > 0 ? ` (${total.failing.map(({ source }) => source).join(", ")})` : ""}; ${(total.simulatedMs / 3_600_000).toFixed(1)} simulated hours, ${total.steps} steps\n`,
   );
   return total.failing.length === 0 ? 0 : 1;
 }
@@ -218,9 +218,11 @@ async function runShare({ connection, from, to, step, options }: Share): Promise
   process.once("disconnect", () => process.exit(1));
   for (const chosen of shareOf({ from, to, step, options })) {
     if (isStopped) break;
-    const { story } = await run(histories, chosen, tally, options.shrinks);
-    if (options.isTold) process.stdout.write(`${chosen.of}\n${story.join("\n")}\n`);
+    const { story } = await runChosen(histories, chosen, tally, options.shrinks);
+    if (options.isTold) process.stdout.write(`${chosen.source}\n${story.join("\n")}\n`);
+    const isOver = options.isUntilFailure && tally.failing.length > 0;
     if (tally.failing.length > 0 || performance.now() - saidAt > 5_000) say();
+    if (isOver) break;
   }
   say();
   await histories.close();
@@ -232,7 +234,7 @@ async function runShare({ connection, from, to, step, options }: Share): Promise
 /** A share's histories, in turn: kept plans before seeds. */
 function* shareOf({ from, to, step, options }: Omit<Share, "connection">): Generator<Chosen> {
   for (const [nth, { what, plan }] of options.hasKept ? [...HELD, ...FOUND].entries() : [])
-    if (nth % step === from % step) yield { of: what, plan };
+    if (nth % step === from % step) yield { source: what, plan };
   for (let seed = from; seed < to; seed += step) yield ofSeed(seed);
 }
 

@@ -91,8 +91,8 @@ export interface Arrival {
 
 /** A container that is none of the lab's. */
 export const OTHERS = "O-1";
-/** Who looks, and acts by it within this, knows of what has been in lists for as long, ms. */
-const KNOWN_AFTER_MS = 10_000;
+/** No call arrives so long after the look that it goes by, ms: a late one, of a worker that was frozen for as long as it stays sure. */
+const SINCE_LOOK_MS = 15_000;
 /** Requests that others make while a list is read. */
 const MOST_OF_OTHERS = 8;
 const FACILITY = { id: 12, name: "North" };
@@ -273,7 +273,7 @@ export class SimulatedService {
   }
 
   #make(given: Omit<Request, "id" | "createdAt" | "madeAt" | "status" | "sameThere">): Request {
-    const knownFrom = this.#world.now - this.#traits.listLagMs - KNOWN_AFTER_MS;
+    const knownFrom = this.#world.now - this.#traits.listLagMs - SINCE_LOOK_MS;
     const sameThere = this.containers.filter(
       ({ label, subjectCode, thereSince = Number.POSITIVE_INFINITY }) =>
         subjectCode === given.subjectCode && label === given.containers[0]?.label && thereSince <= knownFrom,

@@ -11,24 +11,24 @@ export interface Life {
 }
 
 /** What the order of things is judged by. All times are the world's, ms. */
-export interface Timed extends Judged {
-  /** When each call left, by its number. */
-  readonly sentAt: ReadonlyMap<number, number>;
+interface Timed extends Judged {
+  /** When each call to create was made, by its number. */
+  readonly callsAt: ReadonlyMap<number, number>;
   /** When a person had an order go on that the lab had put on hold. */
   readonly released: readonly { readonly number: string; readonly at: number }[];
   /** In the order in which the orders came. */
   readonly lives: readonly Life[];
 }
 
-/** What has an order leave its turn. */
+/** An order of which one of these is told may go before or after its neighbours. */
 const OUT_OF_TURN = new Set(["parked", "held", "released", "changed", "corrected", "retried", "discarded"]);
-/** ORC-1 of the last word of an order, and of one about its way. */
+/** ORC-1 of the last word of an order, and of a report of progress. */
 const ENDED = new Set(["OC", "OD", "RE", "CR"]);
 const ON_ITS_WAY = new Set(["SC", "OK", "OH"]);
 
 /**
- * What is judged by time: nothing is asked for while it is on hold, out of its turn, or once it ended or was changed; no word of the way
- * comes after the last one; nobody is asked about what passes by itself.
+ * What is judged by time: nothing is asked for while it is on hold, out of its turn, or once it ended or was changed; no report of progress
+ * comes after the last word; nobody is asked about what passes by itself.
  */
 export function judgeTimes(timed: Timed): string[] {
   return [
@@ -45,7 +45,11 @@ const askedFor = (timed: Timed, number: string) =>
       !each.isCopy && !each.isOthers && ordersOf(timed, each).some((order) => order.number === number),
   );
 
-const sentAt = (timed: Timed, { call }: Request) => timed.sentAt.get(call) ?? Number.POSITIVE_INFINITY;
+function sentAt(timed: Timed, request: Request): number {
+  const at = timed.callsAt.get(request.call);
+  if (at === undefined) throw new TypeError(`${nameOf(request)} was made by no call`);
+  return at;
+}
 
 function judgeOrder(timed: Timed, { number, label }: Judged["orders"][number]): string[] {
   const own = askedFor(timed, number);
@@ -58,14 +62,14 @@ function judgeOrder(timed: Timed, { number, label }: Judged["orders"][number]): 
     const heldAt = asked.find(({ what }) => what === "hold")?.at ?? 0;
     // What was asked for before may come to the program later.
     const released = [
-      ...asked.filter(({ what, heardAt }) => what === "release" && heardAt >= heldAt),
+      ...asked.filter(({ what, acknowledgedAt }) => what === "release" && acknowledgedAt >= heldAt),
       ...timed.released.filter((each) => each.number === number && each.at >= heldAt),
     ];
     const goesOnAt = Math.min(...released.map(({ at }) => at));
     for (const each of after(onHold).filter((each) => sentAt(timed, each) < goesOnAt))
       troubles.push(`${number} is on hold, and ${nameOf(each)} is asked for`);
   }
-  // Done once more, it asks for what it likes.
+  // A person had it done again, so later requests are allowed.
   if (timed.doneAgain.has(number)) return troubles;
   const changed = words.find(({ control }) => control === "XR");
   if (changed)

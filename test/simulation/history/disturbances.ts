@@ -10,9 +10,6 @@ import type { Scene } from "./scene.ts";
 /** By then the next heartbeats have told all daemons how far the ledger has come. */
 const LEARNT_MS = 1_100;
 
-/** Lists show by then what others have made, ms. */
-const KNOWN_AFTER_MS = 8_000;
-
 const WAITS_FOR_AGE = `
 select exists (select 1 from calls where outcome is null)
        or exists (select 1 from ledger where restored_at is not null and restore_lifted_at is null) as "isThere"`;
@@ -79,8 +76,9 @@ export class Disturbances {
       const { subject, label } = this.#scene.orders[order % orders.length] as LabOrder;
       if (what === "RETRIEVAL") {
         // One that lists don't show yet when the order comes could be meant by it: nothing tells the two apart.
+        const shownMs = atMs + this.#scene.plan.service.listLagMs + 1_000;
         const isKnown = this.#scene.orders.every(
-          (each, nth) => each.subject !== subject || atMs + KNOWN_AFTER_MS < (orders[nth]?.atMs ?? 0),
+          (each, nth) => each.subject !== subject || shownMs < (orders[nth]?.atMs ?? 0),
         );
         if (isKnown) this.#at(outside, atMs, () => this.#scene.service.retrieveForOthers(surface, subject));
         continue;

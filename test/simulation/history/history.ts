@@ -97,7 +97,7 @@ async function judgeInTime(scene: Scene, judged: Judged): Promise<string[]> {
   // What a copy has forgotten is in no order of time with what it has.
   if (scene.wasPutBack) return [];
   const lives = await scene.ledger.ask<Life & Record<string, unknown>>(LIVES);
-  return judgeTimes({ ...judged, sentAt: scene.network.sentAt, released: scene.released, lives });
+  return judgeTimes({ ...judged, callsAt: scene.network.createdAt, released: scene.released, lives });
 }
 
 /** Nothing goes wrong any more. */

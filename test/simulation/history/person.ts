@@ -67,25 +67,31 @@ export class Person {
   }
 
   async #settleParked(order: LedgerOrder): Promise<void> {
+    if (this.#scene.network.quietAt > this.#scene.world.now) return;
     const tries = (this.#tries.get(String(order.id)) ?? 0) + 1;
     this.#tries.set(String(order.id), tries);
-    if (this.#scene.network.quietAt > this.#scene.world.now) return;
     const own = this.#scene.requestsOf(order.placerOrderNumber);
+    // A retrieval may have made whatever a gateway has done twice for its subject.
+    const subject = this.#scene.orders.find(({ number }) => number === order.placerOrderNumber)?.subject;
+    const isDoubled = this.#scene.service.requests.some(
+      ({ isCopy, subjectCode }) => isCopy && subjectCode === subject,
+    );
     const { code = "" } = order.failure ?? {};
     const isForgotten = code === "SUBMIT_FORGOTTEN_REQUEST";
     const there = own.find(isAlive) ?? (isForgotten ? own.at(-1) : undefined);
     if (there && linkOf(order) === undefined && tries <= MOST_RETRIES)
       return this.#do("resolve", order, there);
     if (tries <= MOST_RETRIES) {
-      // What is still as unclear as before is looked into with the facility.
-      if (tries > 1 && code === "SUBMIT_UNCERTAIN" && there === undefined)
+      // The program has said that a retry has it sent again: where it is as unclear as before, a person looks into it with the facility.
+      if (tries > 1 && code === "SUBMIT_UNCERTAIN" && there === undefined) {
+        if (!isDoubled) this.#scene.givenUp.add(order.placerOrderNumber ?? "");
         return this.#do("not at service", order);
+      }
       if (/^ORDER_|FORGOTTEN/.test(code) && there === undefined) return this.#do("override", order);
       return this.#do("retry", order);
     }
     // Of what it has sent the program says what to do; but a change that a copy has forgotten, and what a gateway has done twice, is for the
     // lab to sort out, as is all that the order itself asks for.
-    const isDoubled = this.#scene.service.requests.some(({ isCopy }) => isCopy);
     if (/^(SUBMIT|SERVICE)_/.test(code) && !isForgotten && !isDoubled)
       this.#scene.givenUp.add(order.placerOrderNumber ?? "");
     return this.#do("discard", order);
@@ -161,7 +167,7 @@ export class Person {
     const isAgain =
       (what === "retry" || what === "override") &&
       this.#scene.requestsOf(order.placerOrderNumber).length > 0 &&
-      there === undefined;
+      (there === undefined || there.isCopy);
     const acted = await run();
     if (acted === undefined) return;
     const [isDone, words] = acted;
