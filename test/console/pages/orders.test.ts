@@ -260,7 +260,7 @@ describe("an order's page", () => {
           await pool.query(PARK);
           expect(wordsOf(await operator.open("/orders/o1"))).toContain("Procedure request or procedure");
           const wrong = wordsOf(await operator.send("/orders/o1/resolve", { number: "999" }));
-          expect(wrong).toContain("lists no STORE procedure 999 for the order's subject");
+          expect(wrong).toContain("shows no STORE procedure 999 for the order's subject");
           expect(wrong).not.toContain("--unchecked");
           expect(wordsOf(await operator.send("/orders/o1/resolve", { number: "1e3" }))).toContain(
             "by a number",
