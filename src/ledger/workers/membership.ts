@@ -42,7 +42,7 @@ export interface Membership {
   readonly isLeader: boolean;
   /** How many daemons submit from the ledger, this one included if it does; at least 1. */
   readonly workers: number;
-  /** How often daemons that submit have come or gone since this one heard of them first; only ever goes up. */
+  /** Goes up whenever this one hears that daemons that submit have come or gone, and never down. */
   readonly rosterChanges: number;
   /** From now on it may become the leader, and be it while the service answers it: it is ready to do what the leader does. */
   mayLead(isAnswered: () => boolean): void;
@@ -146,8 +146,7 @@ class Member implements Membership {
   #session: Session | undefined;
   #former: Session | undefined;
   #said: Heartbeat | undefined;
-  #workerIds = "";
-  #rosterChanges = 0;
+  rosterChanges = 0;
   /** When the latest heartbeat that was answered was sent, by both clocks: one stands still while a machine sleeps, one may jump. */
   #sentAt = NEVER;
   #ledgerAt = { monotonic: 0, ms: 0 };
@@ -186,11 +185,7 @@ class Member implements Membership {
   }
 
   get workers(): number {
-    return Math.max(1, this.#said?.workers ?? 1);
-  }
-
-  get rosterChanges(): number {
-    return this.#rosterChanges;
+    return Math.max(1, this.#said?.workerIds.length ?? 1);
   }
 
   async join(): Promise<void> {
@@ -376,10 +371,8 @@ class Member implements Membership {
     }
     compare?.(said);
     const wasLeader = this.#said?.isLeader;
+    if (said.workerIds.join() !== this.#said?.workerIds.join()) this.rosterChanges += 1;
     this.#said = said;
-    const workerIds = said.workerIds.join();
-    if (workerIds !== this.#workerIds) this.#rosterChanges += 1;
-    this.#workerIds = workerIds;
     this.#sentAt = sentAt;
     this.#ledgerAt = { monotonic: sentAt.monotonic, ms: said.nowMs };
     for (const listener of this.#listeners) listener(newsOf(said));

@@ -61,6 +61,14 @@ const LIMITS = `
        p.learned_quotas as "learnedQuotas",
        extract(epoch from now() - p.learned_at)::float8 * 1000 as "learnedAgeMs"`;
 
+/** Index: workers_alive. */
+const WORKER_IDS = `
+       array(select w.id
+               from workers w
+              where w.ended_at is null
+                and 'worker' = any (w.roles)
+              order by w.id)`;
+
 /**
  * Shows that a worker lives, makes it the leader where there is none, and gives it what the others report. No row: it was taken for
  * dead. The lead is a lock of the worker's session, which the heartbeat runs on. $1 its id, $2 whether it would lead, $3 whether it
@@ -82,15 +90,7 @@ select me.is_draining as "isDraining",
          when $3 then not pg_advisory_unlock(${workLock(LEAD)})
          else false
        end as "isLeader",
-       (select count(*)::integer
-          from workers w
-         where w.ended_at is null
-           and 'worker' = any (w.roles)) as workers,
-       array(select w.id
-               from workers w
-              where w.ended_at is null
-                and 'worker' = any (w.roles)
-              order by w.id) as "workerIds",
+       ${WORKER_IDS} as "workerIds",
        ${CALLING_COMMANDS} as commands,
        array(select w.id
                from workers w
@@ -115,9 +115,7 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   /** Which request to reload is the last; 0 before the first. */
   readonly reload: number;
   readonly isLeader: boolean;
-  /** How many daemons with the role `worker` there are, this one included. */
-  readonly workers: number;
-  /** The ids of these, in ascending order. */
+  /** The ids of the daemons with the role `worker`, this one included, in ascending order. */
   readonly workerIds: readonly number[];
   /** How many commands call the service beside them. */
   readonly commands: number;
@@ -138,12 +136,9 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
 
 /** What a heartbeat says of the service. */
 export function newsOf(
-  said: Omit<
-    Heartbeat,
-    "isDraining" | "reload" | "isLeader" | "workerIds" | "gone" | "epoch" | "restores" | "nowMs"
-  >,
+  said: Omit<Heartbeat, "isDraining" | "reload" | "isLeader" | "gone" | "epoch" | "restores" | "nowMs">,
 ): ServiceNews {
-  const { workers, commands, pauseMs, cause, text, since, failingMs, leftMs } = said;
+  const { workerIds, commands, pauseMs, cause, text, since, failingMs, leftMs } = said;
   const outage = cause === null ? undefined : { cause, text, since, failingMs, leftMs };
   const { headerQuotas, headerAgeMs, learnedQuotas, learnedAgeMs } = said;
   const header = { source: "header", quotas: headerQuotas, ageMs: headerAgeMs } as const;
@@ -151,15 +146,12 @@ export function newsOf(
   const quotas = [header, learned].flatMap(({ ageMs, ...each }) =>
     ageMs === null ? [] : [{ ...each, ageMs }],
   );
-  return { callers: Math.max(1, workers + commands), outage, pauseMs, quotas };
+  return { callers: Math.max(1, workerIds.length + commands), outage, pauseMs, quotas };
 }
 
 /** Index: workers_alive. */
 const SERVICE_NEWS = `
-select (select count(*)::integer
-          from workers w
-         where w.ended_at is null
-           and 'worker' = any (w.roles)) as workers,
+select ${WORKER_IDS} as "workerIds",
        ${CALLING_COMMANDS} as commands,
        p.cause, p.text, p.since,
        extract(epoch from now() - coalesce(p.failing_since, now()))::float8 * 1000 as "failingMs",
